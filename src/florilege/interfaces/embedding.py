@@ -1,0 +1,76 @@
+"""What turns text into vectors."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple, Protocol, runtime_checkable
+
+from florilege.model.ledger import Usage
+
+Task = Literal["document", "query"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EmbeddingSpace:
+    """The identity of a vector space: vectors compare only inside one.
+
+    ``preparation`` versions everything that happens to a text before the model sees it (prefixes, windows, pooling).
+    """
+
+    name: str
+    dimensions: int
+    metric: Literal["cosine"] = "cosine"
+    preparation: str = "1"
+
+    @property
+    def identity(self) -> str:
+        """The space as one line of text, stored and compared."""
+        return f"{self.name}/{self.dimensions}/{self.metric}/{self.preparation}"
+
+
+class Embeddings(NamedTuple):
+    """``vectors``: a C-contiguous float32 buffer of shape (n, dimensions), one row a text, in order."""
+
+    vectors: Any
+    usage: Usage
+
+
+@runtime_checkable
+class Embedder(Protocol):
+    """Dense vectors for texts.
+
+    ``max_batch`` texts at most go into one call. Input beyond ``max_input_tokens`` is the embedder's to window and
+    pool, never to cut silently. ``scripts`` names the Unicode scripts the model covers (None: all): chunks and
+    queries mostly in others get no say in the dense leg. May also have ``count_tokens(text) -> int`` and
+    ``price_per_million_tokens`` with ``currency``.
+    """
+
+    space: EmbeddingSpace
+    max_input_tokens: int | None
+    max_batch: int
+    scripts: frozenset[str] | None
+
+    def embed_many(self, texts: Sequence[str], task: Task = "document") -> Embeddings:
+        """Embed ``texts``; raises :class:`florilege.EmbeddingError`."""
+        ...
+
+
+class SparseEmbeddings(NamedTuple):
+    """``vectors``: one mapping of term id to weight a text, in order."""
+
+    vectors: Sequence[Mapping[int, float]]
+    usage: Usage
+
+
+@runtime_checkable
+class SparseEmbedder(Protocol):
+    """Learned-sparse weights for texts."""
+
+    space: EmbeddingSpace
+    max_input_tokens: int | None
+    max_batch: int
+
+    def embed_many(self, texts: Sequence[str], task: Task = "document") -> SparseEmbeddings:
+        """Embed ``texts``; raises :class:`florilege.EmbeddingError`."""
+        ...

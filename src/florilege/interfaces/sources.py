@@ -1,0 +1,78 @@
+"""What finds and reads sources."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Protocol, runtime_checkable
+
+from florilege.model.document import Failed, IngestWarning, Loaded, Part
+
+
+@runtime_checkable
+class Source(Protocol):
+    """A source that has been found and not yet read.
+
+    ``revision`` is a cheap mark of its bytes (None: unknown, always read); ``reader`` the id and version of what
+    would read it. A sync skips :meth:`read` when both equal what the ledger holds.
+    """
+
+    source_id: str
+    revision: str | None
+    reader: str
+
+    def read(self) -> Loaded | Failed:
+        """Fetch and read it. Never raises for a bad source: that is a :class:`Failed`."""
+        ...
+
+
+@runtime_checkable
+class Listing(Protocol):
+    """A lazy listing of sources, in a stable order; iterating it directly reads each one.
+
+    ``complete_for(source_id)`` says whether an id that was *not* listed lies inside what was listed (so that, in a
+    complete sync, it is stale). ``error`` is set once listing has ended badly: then nothing may be called stale.
+    """
+
+    error: Failed | None
+
+    def sources(self) -> Iterator[Source | Failed]:
+        """The sources, unread; a Failed stands for one that could not even be looked at."""
+        ...
+
+    def __iter__(self) -> Iterator[Loaded | Failed]:
+        """The sources, read."""
+        ...
+
+    def complete_for(self, source_id: str) -> bool:
+        """Whether an unlisted ``source_id`` belongs to what was listed."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReadResult:
+    """What a reader makes of bytes: content with parts whose spans slice back into it."""
+
+    content: str
+    parts: tuple[Part, ...] = ()
+    title: str | None = None
+    metadata: dict[str, Any] | None = None
+    warnings: tuple[IngestWarning, ...] = ()
+    media_type: str | None = None
+
+
+@runtime_checkable
+class Reader(Protocol):
+    """Understands the bytes of some media types.
+
+    ``id`` and ``version`` enter the ledger: a new version reads every source again. :meth:`read` raises
+    :class:`florilege.ReadError` with a code ("encrypted", "damaged", "empty", "too_large", ...).
+    """
+
+    id: str
+    version: str
+    media_types: tuple[str, ...]
+
+    def read(self, content: bytes, media_type: str) -> ReadResult:
+        """Read ``content``."""
+        ...

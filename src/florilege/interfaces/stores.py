@@ -1,0 +1,335 @@
+"""What a store must do.
+
+A store keeps, by namespace, the generations of sources: their chunks, parents, documents, vectors and words, with the
+ledger beside them, and answers searches over exactly the generations that are active at one moment. All verbs are
+batch verbs. Keys are structured; nothing is found by joined strings. Vectors cross as C-contiguous float32 buffers.
+
+Rows are immutable. A generation is a manifest over rows; rows equal in chunk id, content, context and metadata are
+carried from one generation to the next. Every publication, delete and vector fill takes the next number of one
+sequence inside its own transaction; a :class:`Snapshot` pins a number and sees the store exactly as it was then.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Literal, NamedTuple, Protocol, runtime_checkable
+
+from florilege.interfaces.embedding import EmbeddingSpace
+from florilege.model.chunk import Chunk, ParentChunk
+from florilege.model.document import Document
+from florilege.model.filters import Filter
+from florilege.model.ledger import GenerationRecord, SourceRecord, Version
+
+Leg = Literal["dense", "sparse", "lexical"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Capabilities:
+    """What a store can do."""
+
+    legs: frozenset[str]
+    transactions: bool
+    snapshots: bool
+    concurrent_writers: bool
+    filters: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Fence:
+    """A held lease. ``token`` rises with each takeover; a write that brings a stale one is a Conflict."""
+
+    namespace: str
+    corpus_id: str
+    token: int
+    holder: str
+
+
+class ChunkVectors(NamedTuple):
+    """Vectors that travel with a write: ``keys[i]`` is the vector key of ``chunks[i]`` (None: no vector wanted).
+
+    The vectors themselves are already in the store (see ``put_vectors``); keys the store lacks go to the embed queue.
+    """
+
+    space: EmbeddingSpace
+    keys: Sequence[bytes | None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SourceWrite:
+    """One source, prepared and ready to publish.
+
+    ``expected`` is compared and set: None means the source must have no active generation, otherwise its generation
+    and revision must be these. ``record`` is the ledger row as it shall stand after publication; the store fills
+    version, chunk and parent counts and times. ``keep_generation``: publish as the next revision of the active
+    generation (a metadata-only change) instead of a new generation.
+    """
+
+    record: SourceRecord
+    chunks: Sequence[Chunk]
+    parents: Sequence[ParentChunk] = ()
+    document: Document | None = None
+    vectors: ChunkVectors | None = None
+    expected: Version | None = None
+    keep_generation: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WriteOutcome:
+    """What became of one :class:`SourceWrite` or delete.
+
+    ``conflict`` names why nothing was written (the source moved on, or belongs to another corpus); otherwise
+    ``version`` is what is now active. ``carried`` rows were kept from the generation before, ``queued`` chunks wait
+    for a vector.
+    """
+
+    source_id: str
+    version: Version | None = None
+    conflict: str | None = None
+    chunk_count: int = 0
+    carried: int = 0
+    queued: int = 0
+
+
+class PendingVector(NamedTuple):
+    """A chunk that waits for a vector: ``row`` is opaque, ``text`` is what to embed."""
+
+    row: int
+    key: bytes
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SearchRequest:
+    """One search over the visible rows of a snapshot's namespace.
+
+    Legs run when their input is given: ``text`` the lexical leg, ``vector`` (with ``space``) the dense leg, ``sparse``
+    the learned-sparse leg. ``filter`` is applied before top-k; ``depth`` results are wanted from each leg.
+    """
+
+    text: str | None = None
+    vector: Any = None
+    space: EmbeddingSpace | None = None
+    sparse: Mapping[int, float] | None = None
+    filter: Filter | None = None
+    depth: int = 200
+
+
+class Candidate(NamedTuple):
+    """A row one leg found; ``row`` is opaque and good for this snapshot's :meth:`Snapshot.hydrate`."""
+
+    row: int
+    source_id: str
+    chunk_id: str
+    score: float
+    has_vector: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SearchResult:
+    """Per leg, candidates in total order (score descending, source id, chunk id), zero scores dropped.
+
+    ``coverage`` is the share of visible, matching rows that have a vector of the asked space (1.0 when there are no
+    rows); ``facts`` holds what a trace wants to tell: terms matched, rows matched, undeclared fields filtered.
+    """
+
+    legs: Mapping[str, Sequence[Candidate]]
+    coverage: float = 1.0
+    facts: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunRecord:
+    """One run of a sync."""
+
+    run_id: int
+    namespace: str
+    corpus_id: str
+    started_at: datetime
+    ended_at: datetime | None
+    counts: Mapping[str, int]
+    facts: Mapping[str, Any]
+
+
+@runtime_checkable
+class Snapshot(Protocol):
+    """A namespace as it stood at sequence number ``seq``. Cheap; holds no transaction between calls."""
+
+    seq: int
+    namespace: str
+
+    def search(self, request: SearchRequest) -> SearchResult:
+        """Search the visible rows."""
+        ...
+
+    def hydrate(self, rows: Sequence[int]) -> list[Chunk]:
+        """The chunks behind rows of this snapshot, in the order asked, in one query."""
+        ...
+
+    def titles(self, source_ids: Sequence[str]) -> dict[str, str | None]:
+        """The titles of visible sources."""
+        ...
+
+    def chunks(self, source_id: str, *, vectors: bool = False) -> list[Chunk]:
+        """A source's active chunks by ordinal; empty for an unknown one."""
+        ...
+
+    def parents(self, keys: Sequence[str]) -> dict[str, ParentChunk]:
+        """Visible parents by their ``ParentRef.key``."""
+        ...
+
+    def document(self, source_id: str) -> Document:
+        """The stored document; NotFound (code ``content_not_kept``) when its content was not kept."""
+        ...
+
+
+@runtime_checkable
+class DataStore(Protocol):
+    """Records, ledger, leases and vectors by content."""
+
+    capabilities: Capabilities
+
+    def snapshot(self, namespace: str, floor: Filter | None = None) -> AbstractContextManager[Snapshot]:
+        """Pin the newest sequence number; ``floor`` is intersected with every request's filter."""
+        ...
+
+    def get_sources(self, namespace: str, source_ids: Sequence[str]) -> dict[str, SourceRecord]:
+        """The ledger rows there are for these ids, deleted ones included."""
+        ...
+
+    def list_sources(
+        self,
+        namespace: str,
+        *,
+        corpus_id: str | None = None,
+        status: Sequence[str] | None = None,
+        limit: int | None = None,
+        cursor: str | None = None,
+    ) -> tuple[list[SourceRecord], str | None]:
+        """Ledger rows by source id, and a cursor for the next page (None: no more). Statuses default to all."""
+        ...
+
+    def replace(
+        self, namespace: str, writes: Sequence[SourceWrite], *, fence: Fence | None = None
+    ) -> list[WriteOutcome]:
+        """Publish sources. Large ones are staged in short transactions first; each source appears at once and whole."""
+        ...
+
+    def delete_sources(
+        self,
+        namespace: str,
+        expected: Mapping[str, Version | None],
+        *,
+        fence: Fence | None = None,
+        forget: bool = False,
+        run_id: int | None = None,
+    ) -> list[WriteOutcome]:
+        """Retire every generation of these sources. A version given is compared first. ``forget`` drops the ledger row too."""
+        ...
+
+    def record(self, namespace: str, records: Sequence[SourceRecord], *, fence: Fence | None = None) -> None:
+        """Write ledger rows without touching generations (failures, held and adopted sources)."""
+        ...
+
+    def begin_run(self, namespace: str, corpus_id: str) -> int:
+        """A new run id, not yet written."""
+        ...
+
+    def end_run(self, run: RunRecord, *, fence: Fence | None = None) -> None:
+        """Write the run's one row."""
+        ...
+
+    def runs(self, namespace: str, corpus_id: str | None = None, limit: int = 20) -> list[RunRecord]:
+        """The newest runs first."""
+        ...
+
+    def acquire_lease(self, namespace: str, corpus_id: str, holder: str, *, wait: float = 0.0) -> Fence:
+        """Take the corpus's lease (60 s, see :meth:`renew_lease`); Conflict names the holder after ``wait`` seconds."""
+        ...
+
+    def renew_lease(self, fence: Fence) -> None:
+        """Hold it 60 s more; Conflict when it was taken over."""
+        ...
+
+    def release_lease(self, fence: Fence) -> None:
+        """Give it back; nothing happens when it was taken over."""
+        ...
+
+    def bind_space(self, namespace: str, space: EmbeddingSpace) -> None:
+        """Bind the namespace to this dense space; ConfigError (code ``space_mismatch``) naming both when it has another."""
+        ...
+
+    def bound_space(self, namespace: str) -> str | None:
+        """The identity of the dense space the namespace is bound to."""
+        ...
+
+    def missing_vectors(self, space: EmbeddingSpace, keys: Sequence[bytes]) -> set[bytes]:
+        """Which of these keys the store has no vector for."""
+        ...
+
+    def put_vectors(self, space: EmbeddingSpace, keys: Sequence[bytes], vectors: Any) -> None:
+        """Keep vectors by content key; keys that are there already are left as they are."""
+        ...
+
+    def pending_vectors(
+        self, namespace: str, space: EmbeddingSpace, *, after: int = 0, limit: int = 64
+    ) -> list[PendingVector]:
+        """Visible chunks that wait for a vector, by row, from the one after ``after``."""
+        ...
+
+    def count_pending(self, namespace: str, space: EmbeddingSpace) -> int:
+        """How many visible chunks wait for a vector."""
+        ...
+
+    def fill_vectors(
+        self,
+        namespace: str,
+        space: EmbeddingSpace,
+        pending: Sequence[PendingVector],
+        vectors: Any,
+        *,
+        fence: Fence | None = None,
+    ) -> int:
+        """Give waiting chunks their vectors in one publication; returns how many rows took one."""
+        ...
+
+    def history(self, namespace: str, source_id: str) -> list[GenerationRecord]:
+        """A source's generations, newest first."""
+        ...
+
+    def stats(self, namespace: str | None = None) -> dict[str, Any]:
+        """Sizes and counts."""
+        ...
+
+    def namespaces(self) -> list[str]:
+        """The namespaces there are."""
+        ...
+
+    def close(self) -> None:
+        """Close every handle; using the store afterwards is a StoreError."""
+        ...
+
+
+@runtime_checkable
+class VectorStore(Protocol):
+    """The search side; both shipped stores are one object for both protocols."""
+
+    capabilities: Capabilities
+
+    def snapshot(self, namespace: str, floor: Filter | None = None) -> AbstractContextManager[Snapshot]:
+        """See :meth:`DataStore.snapshot`."""
+        ...
+
+
+def batches(items: Iterable[Any], size: int) -> Iterator[list[Any]]:
+    """``items`` in lists of at most ``size``, in order."""
+    batch: list[Any] = []
+    for item in items:
+        batch.append(item)
+        if len(batch) >= size:
+            yield batch
+            batch = []
+    if batch:
+        yield batch
