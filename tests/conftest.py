@@ -1,0 +1,12 @@
+"""Settings shared by every test."""
+
+from __future__ import annotations
+
+import os
+
+from hypothesis import HealthCheck, settings
+
+_slow = [HealthCheck.too_slow, HealthCheck.data_too_large]
+settings.register_profile("default", max_examples=50, deadline=None, suppress_health_check=_slow)
+settings.register_profile("soak", max_examples=1000, deadline=None, suppress_health_check=_slow)
+settings.load_profile("soak" if os.environ.get("FLORILEGE_SOAK") else "default")
