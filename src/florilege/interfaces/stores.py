@@ -177,7 +177,7 @@ class Snapshot(Protocol):
         ...
 
     def parents(self, keys: Sequence[str]) -> dict[str, ParentChunk]:
-        """Visible parents by their ``ParentRef.key``."""
+        """Visible parents by ``ParentChunk.key`` (what ``ParentRef.key`` of their children holds)."""
         ...
 
     def document(self, source_id: str) -> Document:
@@ -226,7 +226,10 @@ class DataStore(Protocol):
         forget: bool = False,
         run_id: int | None = None,
     ) -> list[WriteOutcome]:
-        """Retire every generation of these sources. A version given is compared first. ``forget`` drops the ledger row too."""
+        """Retire every generation of these sources.
+
+        A version given is compared first. ``forget`` drops the ledger row too.
+        """
         ...
 
     def record(self, namespace: str, records: Sequence[SourceRecord], *, fence: Fence | None = None) -> None:
@@ -258,7 +261,10 @@ class DataStore(Protocol):
         ...
 
     def bind_space(self, namespace: str, space: EmbeddingSpace) -> None:
-        """Bind the namespace to this dense space; ConfigError (code ``space_mismatch``) naming both when it has another."""
+        """Bind the namespace to this dense space.
+
+        Raises ConfigError (code ``space_mismatch``) naming both when it has another.
+        """
         ...
 
     def bound_space(self, namespace: str) -> str | None:

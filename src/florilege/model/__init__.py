@@ -1,1 +1,1 @@
-"""The records everything speaks: documents, chunks, hits, filters, ledger rows, events, errors. Standard library only."""
+"""The records everything speaks: documents, chunks, hits, filters, ledger rows, events, errors."""

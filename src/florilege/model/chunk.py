@@ -82,11 +82,15 @@ class Chunk:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ParentChunk:
-    """A larger passage that children point to: stored and read by key, never searched."""
+    """A larger passage that children point to: stored and read by ``key``, never searched.
+
+    ``key`` is the indexer's to fill, from source id and parent id; children carry the same one in their ParentRef.
+    """
 
     source_id: str
     parent_id: str
     content: str
+    key: str | None = None
     namespace: str | None = None
     ordinal: int = 0
     title: str | None = None
