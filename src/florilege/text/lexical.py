@@ -4,15 +4,15 @@ A text becomes a list of terms. Words follow the spirit of UAX #29 (letters, dig
 full stop or comma inside), are brought to NFKC, case-folded and stripped of accents. Words built of words
 (``snake_case``, ``camelCase``, ``dotted.path``, ``kebab-case``, ``O'Brien``) give their pieces and the whole without
 its joints, so ``get_user``, ``getUser`` and ``get-user`` meet. Scripts written without spaces give overlapping pairs of
-code points (a lone one stands for itself), as does Hangul, whose particles cling to words. ASCII terms are cut to
-their English Snowball stems unless told otherwise.
+letters with their marks (a lone one stands for itself), as does Hangul, whose particles cling to words. ASCII terms
+are cut to their English Snowball stems unless told otherwise.
 """
 
 from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from itertools import chain
 from operator import add
@@ -24,7 +24,7 @@ MAX_TERM_CHARS = 64
 """Longer terms are cut here, in documents and queries alike."""
 
 _ALGORITHM = "1"
-_CACHED_WORDS = 1 << 17
+_CACHED_WORDS = 1 << 16
 
 # Khmer, Lao, Myanmar and Thai (their digits apart), Han with its iteration marks, kana, Hangul.
 _PAIRED = (
@@ -42,6 +42,11 @@ _MARKS = (
     r"\ua926-\ua92d\ua947-\ua953\ua980-\ua9c0\uaaeb-\uaaef\uabe3-\uabea\ufb1e\ufe00-\ufe0f\ufe20-\ufe2f"
     r"\U00011100-\U00011134\U0001e944-\U0001e94a"
 )
+# Vowels and tones that belong to the letter before them in those scripts.
+_CLINGING = (
+    r"\u0e31\u0e34-\u0e3a\u0e47-\u0e4e\u0eb1\u0eb4-\u0ebc\u0ec8-\u0ece\u102b-\u103e\u1056-\u1059\u105e-\u1060"
+    r"\u1062-\u1064\u1067-\u106d\u1071-\u1074\u1082-\u108d\u108f\u109a-\u109d\uaa7b-\uaa7d\u17b4-\u17d3\u3099\u309a"
+)
 _LETTERS = rf"[^\W{_PAIRED}]+(?:[{_MARKS}]+[^\W{_PAIRED}]*)*"
 
 # At most eight joined pieces make one word, so a run of joints costs no more than its length.
@@ -50,14 +55,37 @@ _JOINTS = re.compile(r"[_.'’·‐‑\-]+")
 # A joint between two digits stays: v1.2 is not v12.
 _LOOSE_JOINTS = re.compile(r"(?<![0-9])[_.'’·‐‑\-]+|[_.'’·‐‑\-]+(?![0-9])")
 _PAIRED_RUN = re.compile(f"[{_PAIRED}]")
+_CLUSTER = re.compile(f".[{_CLINGING}]*")
 _THOUSANDS = re.compile(r"[0-9]{1,3}(?:,[0-9]{3})+(?:\.[0-9]+)?")
 _DECIMAL = re.compile(r"[0-9]+\.[0-9]+")
 _ENDING = re.compile(r"['’](?:(s)|t|re|ve|ll|d|m)$", re.IGNORECASE)
 _HUMP = re.compile(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z0-9])(?=[A-Z][a-z]{2})")
 
 # Marks that spell a word the same way with and without: general diacritics, Hebrew points, Arabic vowel signs.
-_ACCENTS = re.compile("[\u00ad\u0300-\u036f\u0591-\u05c7\u0610-\u061a\u0640\u064b-\u065f\u0670\u06d6-\u06ed\u200c\u200d\u2060\ufe00-\ufe0f]+")
-_PLAIN_LETTERS = str.maketrans({"ł": "l", "ø": "o", "đ": "d", "æ": "ae", "œ": "oe", "ħ": "h", "ı": "i", "þ": "th", "ð": "d"})
+# The breve of Russian short i is left: it makes another letter.
+_ACCENTS = re.compile(
+    "(?<!и)\u0306|[\u00ad\u0300-\u0305\u0307-\u036f\u0591-\u05c7\u0610-\u061a\u0640\u064b-\u065f\u0670"
+    "\u06d6-\u06ed\u200c\u200d\u2060\ufe00-\ufe0f]+"
+)
+_PLAIN_LETTERS = str.maketrans(
+    {"ł": "l", "ø": "o", "đ": "d", "æ": "ae", "œ": "oe", "ħ": "h", "ı": "i", "þ": "th", "ð": "d"}
+)
+
+_ASCII = ("\0", "\x7f")
+_STEM_SCRIPTS = {
+    "el": ("\u0370", "\u03ff"),
+    "ru": ("\u0400", "\u04ff"),
+    "hy": ("\u0530", "\u058f"),
+    "yi": ("\u0590", "\u05ff"),
+    "ar": ("\u0600", "\u06ff"),
+    "fa": ("\u0600", "\u06ff"),
+    "hi": ("\u0900", "\u097f"),
+    "ne": ("\u0900", "\u097f"),
+    "ta": ("\u0b80", "\u0bff"),
+}
+"""First and last code point of the script a language's stemmer works on; languages not named are Latin."""
+
+_Stemmers = Mapping[tuple[str, str], Callable[[str], str]]
 
 
 @cache
@@ -79,9 +107,9 @@ def fold(text: str) -> str:
 class _Terms(dict[str, tuple[str, ...]]):
     """Terms by word as written; forgets everything when full, so memory stays bounded."""
 
-    def __init__(self, stem: Callable[[str], str]) -> None:
+    def __init__(self, stemmers: _Stemmers) -> None:
         super().__init__()
-        self._stem = stem
+        self._stemmers = stemmers
         self._lock = Lock()
 
     def __missing__(self, word: str) -> tuple[str, ...]:
@@ -97,8 +125,9 @@ class _Terms(dict[str, tuple[str, ...]]):
         if word.isascii() and word.isalpha() and (word[1:].islower() or word.isupper()):
             return (self._term(word.lower()),)
         if _PAIRED_RUN.match(word):
-            run = fold(word)
-            return (run,) if len(run) == 1 else tuple(map(add, run, run[1:]))
+            letters = _CLUSTER.findall(fold(word))
+            pairs = map(add, letters, letters[1:]) if len(letters) > 1 else letters
+            return tuple(pair[:MAX_TERM_CHARS] for pair in pairs)
         if ending := _ENDING.search(word):
             word = word[: ending.start()] + ("" if ending[1] else word[ending.start() + 1 :])
         if _THOUSANDS.fullmatch(word):
@@ -116,30 +145,37 @@ class _Terms(dict[str, tuple[str, ...]]):
 
     def _term(self, folded: str) -> str:
         folded = folded[:MAX_TERM_CHARS]
-        return self._stem(folded) if folded.isascii() else folded
+        for (first, last), stem in self._stemmers.items():
+            if first <= folded[0] and max(folded) <= last:
+                return stem(folded)
+        return folded
 
 
 class Analyzer:
     """Turns text into terms, the same in every store and process. Safe to share between threads.
 
-    ``stem`` is the language whose Snowball stemmer cuts ASCII terms (a two-letter code or the algorithm's name), or
-    None. ``version`` changes whenever the same text may give other terms.
+    ``stem`` names languages by their two-letter codes: each cuts the folded terms of its own script to Snowball stems
+    (one language a script; Latin ones take the ASCII terms). None cuts nothing. ``version`` changes whenever the same
+    text may give other terms.
     """
 
-    def __init__(self, stem: str | None = "en") -> None:
-        self.stem = stem
+    def __init__(self, stem: str | Sequence[str] | None = "en") -> None:
+        self.stem = (stem,) if isinstance(stem, str) else tuple(stem or ())
         self.version = _ALGORITHM
-        cut: Callable[[str], str] = str
-        if stem is not None:
+        stemmers: dict[tuple[str, str], Callable[[str], str]] = {}
+        if self.stem:
             import Stemmer
 
-            try:
-                cut = Stemmer.Stemmer(stem, 0).stemWord
-            except KeyError:
-                known = ", ".join(Stemmer.algorithms())
-                raise ConfigError(f"no stemmer for {stem!r}; there are {known}", code="unknown_stemmer") from None
-            self.version += f"+{stem}.{Stemmer.version().partition('.')[0]}"
-        self._terms = _Terms(cut)
+            for language in self.stem:
+                script = _STEM_SCRIPTS.get(language, _ASCII)
+                if script in stemmers:
+                    raise ConfigError(f"{self.stem!r} names two languages of one script", code="bad_stem")
+                try:
+                    stemmers[script] = Stemmer.Stemmer(language, 0).stemWord
+                except KeyError:
+                    raise ConfigError(f"there is no Snowball stemmer for {language!r}", code="bad_stem") from None
+            self.version += f"+{'+'.join(sorted(self.stem))}.{Stemmer.version().partition('.')[0]}"
+        self._terms = _Terms(stemmers)
 
     def analyze(self, text: str) -> list[str]:
         """The terms of a document, in order, repeats kept. Time is linear in the text whatever it holds."""
