@@ -284,6 +284,7 @@ class _Scanner:
         text, leaf = self.text, self.leaf
         first = text[mark]
         continues = lazy and inside
+        plain = lazy or (leaf is not None and leaf.kind == "table")
         if first == "#" and (match := rules.ATX.match(text, mark, end)):
             self._close_to(matched)
             self._single("heading", mark, end, level=len(match[1]), title=rules.atx_title(text[match.end() : end]))
@@ -292,7 +293,7 @@ class _Scanner:
             info = text[match.end() : end].strip()
             body = min(end + 1 + text.startswith("\r\n", end), len(text))
             self._open(_Leaf("fence", mark, end, fence=match[0], info=info, body=body), end)
-        elif first == "<" and (found := self._html_start(mark, end, lazy)):
+        elif first == "<" and (found := self._html_start(mark, end, plain)):
             self._close_to(matched)
             self._open(_Leaf("html", mark, end, closing=found[0]), end)
             if found[0] is not None and found[0].search(text, found[1], end):
@@ -310,11 +311,11 @@ class _Scanner:
             return False
         return True
 
-    def _html_start(self, mark: int, end: int, lazy: bool) -> tuple[re.Pattern[str] | None, int] | None:
+    def _html_start(self, mark: int, end: int, plain: bool) -> tuple[re.Pattern[str] | None, int] | None:
         for opening, closing in rules.HTML_STARTS:
             if match := opening.match(self.text, mark, end):
                 return closing, match.end()
-        if not lazy and (match := rules.HTML_TAG.match(self.text, mark, end)):
+        if not plain and (match := rules.HTML_TAG.match(self.text, mark, end)):
             return None, match.end()
         return None
 
