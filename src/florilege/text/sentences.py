@@ -2,9 +2,9 @@
 
 A sentence ends after a run of terminators ("?!", "...", the sentence terminals of other scripts) and the quotes,
 brackets or emphasis marks that close it, when white space or the end of the text follows; terminators outside ASCII
-need nothing after them. A blank line ends a sentence too. A full stop does not when it belongs to a number, a version or
-an address (no space follows), to an abbreviation or an initial, or to the number of an item at the start of a line. The
-terminals are those of Unicode Standard Annex 29.
+need nothing after them. A blank line ends a sentence too. A full stop does not when it belongs to a number, a version
+or an address (no space follows), to an abbreviation or an initial, or to the number of an item at the start of a line.
+The terminals are those of Unicode Standard Annex 29.
 
 An end is the index after the last closing mark, *before* the white space that follows. Whether an index is an end does
 not depend on the window asked about, so windows agree with each other; work is at most the window and a few hundred
@@ -37,9 +37,9 @@ _BLANK = re.compile(rf"\n[^\S\n]{{0,{_LINE}}}\n\s*+")
 # Abbreviations that stand before something, and those that may stand at the end of a sentence: after these it ends when
 # the next word is capitalised.
 _BEFORE = """
-adm approx apr aug ave bd bldg bzw ca capt cf ch cl cmdr col cpl dec dept dr eds eq eqs esp est ex feb fig figs fr gen gov
-hr jan jul jun lt maj messrs misc mlle mm mme mon mr mrs ms mt nov num nos oct op p pfc pp pres prof pvt resp rev sec sep
-sept sen sgt sra str supt tel univ viz vgl vol vols vs e.g i.e d.h z.b u.a p.ex p.s ph.d b.sc m.sc т.е т.к рис
+adm approx apr aug ave bd bldg bzw ca capt cf ch cl cmdr col cpl dec dept dr eds eq eqs esp est ex feb fig figs fr gen
+gov hr jan jul jun lt maj messrs misc mlle mm mme mon mr mrs ms mt nov num nos oct op p pfc pp pres prof pvt resp rev sec
+sep sept sen sgt sra str supt tel univ viz vgl vol vols vs e.g i.e d.h z.b u.a p.ex p.s ph.d b.sc m.sc т.е т.к рис
 """
 _EITHER = "al bros co corp ed etc inc jr llc ltd no nr sr st usw т.д т.п стр"
 _ABBREVIATIONS = frozenset(_BEFORE.split())
