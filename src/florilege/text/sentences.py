@@ -38,8 +38,8 @@ _BLANK = re.compile(rf"\n[^\S\n]{{0,{_LINE}}}\n\s*+")
 # the next word is capitalised.
 _BEFORE = """
 adm approx apr aug ave bd bldg bzw ca capt cf ch cl cmdr col cpl dec dept dr eds eq eqs esp est ex feb fig figs fr gen
-gov hr jan jul jun lt maj messrs misc mlle mm mme mon mr mrs ms mt nov num nos oct op p pfc pp pres prof pvt resp rev sec
-sep sept sen sgt sra str supt tel univ viz vgl vol vols vs e.g i.e d.h z.b u.a p.ex p.s ph.d b.sc m.sc т.е т.к рис
+gov hr jan jul jun lt maj messrs misc mlle mm mme mon mr mrs ms mt nov num nos oct op p pfc pp pres prof pvt resp rev
+sec sep sept sen sgt sra str supt tel univ viz vgl vol vols vs e.g i.e d.h z.b u.a p.ex p.s ph.d b.sc m.sc т.е т.к рис
 """
 _EITHER = "al bros co corp ed etc inc jr llc ltd no nr sr st usw т.д т.п стр"
 _ABBREVIATIONS = frozenset(_BEFORE.split())
