@@ -51,6 +51,7 @@ class ChunkVectors(NamedTuple):
     """Vectors that travel with a write: ``keys[i]`` is the vector key of ``chunks[i]`` (None: no vector wanted).
 
     The vectors themselves are already in the store (see ``put_vectors``); keys the store lacks go to the embed queue.
+    Rows carried over from the generation before take theirs too when they had none of this space.
     """
 
     space: EmbeddingSpace
@@ -294,11 +295,14 @@ class DataStore(Protocol):
         namespace: str,
         space: EmbeddingSpace,
         pending: Sequence[PendingVector],
-        vectors: Any,
+        vectors: Any = None,
         *,
         fence: Fence | None = None,
     ) -> int:
-        """Give waiting chunks their vectors in one publication; returns how many rows took one."""
+        """Give waiting chunks their vectors in one publication; returns how many rows took one.
+
+        ``vectors`` None: they are in the store under their keys already (see :meth:`put_vectors`).
+        """
         ...
 
     def history(self, namespace: str, source_id: str) -> list[GenerationRecord]:
