@@ -1,0 +1,148 @@
+"""Text cut into pieces of at most so many characters, at the best place each window offers.
+
+One piece at a time: inside ``[start, start + size]`` the last paragraph end is taken, else the last sentence end, line
+end, word end, and only then a bare grapheme boundary. Nothing is looked at outside the window, so time is linear in
+the text whatever it holds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from florilege.model.errors import ConfigError
+from florilege.split.boundaries import PROSE, Level, first_ink, trimmed
+from florilege.text.graphemes import boundary_after, boundary_before, is_boundary
+
+
+class Piece(NamedTuple):
+    """A verbatim slice: ``text`` is what stands between the two code-point offsets, the end excluded."""
+
+    text: str
+    start_index: int
+    end_index: int
+
+
+@dataclass(frozen=True, slots=True)
+class TextSplitter:
+    """Cuts text at paragraphs, else sentences, else words, else grapheme boundaries.
+
+    ``max_chars`` is hard, the overlap included; a grapheme cluster alone longer than it is the one thing cut inside.
+    A piece begins at most ``overlap_chars`` before the end of the piece before it, at the start of the largest unit
+    that fits in there. Raises :class:`ConfigError` unless ``0 <= overlap_chars < max_chars``.
+    """
+
+    max_chars: int = 1200
+    overlap_chars: int = 150
+
+    def __post_init__(self) -> None:
+        check_sizes(max_chars=self.max_chars, overlap_chars=self.overlap_chars)
+
+    def split(self, text: str) -> list[Piece]:
+        """The pieces of ``text`` in order; none for a blank text."""
+        return [
+            Piece(text[start:end], start, end)
+            for start, end in spans(text, 0, len(text), self.max_chars, self.overlap_chars)
+        ]
+
+
+def check_sizes(*, max_chars: int, overlap_chars: int = 0, names: tuple[str, str] = ("max_chars", "overlap_chars")) -> None:
+    """Refuse sizes no piece can have, naming the option."""
+    for name, value, least in ((names[0], max_chars, 1), (names[1], overlap_chars, 0)):
+        if not isinstance(value, int) or isinstance(value, bool) or value < least:
+            raise ConfigError(f"{name} must be a whole number of at least {least}, not {value!r}")
+    if overlap_chars >= max_chars:
+        raise ConfigError(f"{names[1]}={overlap_chars} must be smaller than {names[0]}={max_chars}")
+
+
+def spans(
+    text: str,
+    start: int,
+    end: int,
+    size: int,
+    overlap: int = 0,
+    ladder: Sequence[Level] = PROSE,
+    floor: int = 0,
+) -> list[tuple[int, int]]:
+    """The pieces of ``text[start:end]`` as (start, end), at most ``size`` long, in order.
+
+    ``ladder`` holds the units to cut between, coarsest first. No piece ends at or before ``floor`` when its window
+    reaches beyond it.
+    """
+    end = trimmed(text, start, end)
+    fresh = start = opening(text, start, end, size)
+    pieces: list[tuple[int, int]] = []
+    while fresh < end:
+        high = start + size
+        if high >= end:
+            pieces.append((start, end))
+            break
+        cut = _cut(text, start, floor if fresh <= floor < high else fresh, high, end, ladder)
+        if cut <= (ink := first_ink(text, fresh, end)):  # overlap or indentation crowds out a long cluster
+            fresh = start = ink
+            continue
+        pieces.append((start, cut))
+        fresh = opening(text, cut, end, size)
+        start = _resume(text, start, cut, fresh, end, size, overlap, ladder) if overlap else fresh
+    return pieces
+
+
+def opening(text: str, at: int, end: int, size: int) -> int:
+    """Where a piece that may start at ``at`` starts: blank lines skipped, the indentation of its first line kept."""
+    ink = first_ink(text, at, end)
+    if ink == at or ink == end:
+        return ink
+    line = text.rfind("\n", at, ink) + 1
+    if not line and (at == 0 or text[at - 1] == "\n"):
+        line = at
+    if line and ink - line <= size // 2:
+        return line
+    return ink if size == 1 or text.isascii() else boundary_before(text, ink, at)
+
+
+def _cut(text: str, start: int, low: int, high: int, end: int, ladder: Sequence[Level]) -> int:
+    """The end in (low, high] of the piece that begins at ``start``.
+
+    Units are kept whole while they fit a piece. One that cannot fit is cut inside; a lead of less than a quarter piece
+    before it then stays with it.
+    """
+    size = high - start
+    for level in ladder:
+        found = level.last(text, low, high)
+        if found < 0:
+            continue
+        fitting = found + size
+        if found - start >= size // 4 or end <= fitting or level.first(text, high, fitting + 1) >= 0:
+            if text.isascii() or is_boundary(text, found, start):
+                return found
+            found = boundary_before(text, found, low)
+            if found > low:
+                return found
+    return boundary_before(text, high, start)
+
+
+def _resume(
+    text: str, start: int, cut: int, fresh: int, end: int, size: int, overlap: int, ladder: Sequence[Level]
+) -> int:
+    """Where the next piece begins: inside the last ``overlap`` characters, and so that a whole unit still fits."""
+    low = max(cut - overlap, start + 1)
+    begin = _unit_start(text, start, low, cut, size, ladder)
+    high = begin + size
+    if begin < cut and high < end and ladder[0].last(text, fresh, high) < 0:
+        whole = end if end <= fresh + size else ladder[0].first(text, high, min(cut + size, end))
+        if whole >= 0:
+            closer = _unit_start(text, start, max(low, whole - size), cut, size, ladder)
+            begin = closer if closer < cut else begin
+    return begin if begin < cut else fresh
+
+
+def _unit_start(text: str, floor: int, low: int, high: int, size: int, ladder: Sequence[Level]) -> int:
+    """The first start in [low, high) of a unit, the coarsest there is; ``high`` when even a cluster is too long."""
+    for level in ladder:
+        found = level.first(text, low - 1, high)
+        if found >= 0:
+            begin = opening(text, found, high, size)
+            if low <= begin < high:
+                return begin
+    return boundary_after(text, low, floor, high)
