@@ -221,6 +221,7 @@ class Indexer:
             row, document, Hashes.of(document), hashes, namespace=self.namespace, corpus_id=None, run_id=None
         )
         return Job(
+            read=document,
             prepared=item,
             record=record,
             expected=None if row is None else row.version,

@@ -45,7 +45,7 @@ class Pipeline:
 
     def __post_init__(self) -> None:
         for kind, option in (("document", "documents"), ("chunk", "chunks")):
-            names = set()
+            names: set[str] = set()
             for item in getattr(self, option):
                 if not isinstance(item, Transform) or item.kind != kind:
                     raise ConfigError(f"pipeline {option}: {item!r} is not a {kind} transform")
@@ -59,11 +59,11 @@ class Pipeline:
         """This pipeline with other sizes for its chunker; ConfigError for an option the chunker lacks."""
         if not chunking:
             return self
-        known = {item.name for item in fields(self.chunker)} if is_dataclass(self.chunker) else set()
+        chunker: Any = self.chunker
+        known = {item.name for item in fields(chunker)} if is_dataclass(chunker) else set()
         for option in chunking:
             if option not in known:
                 raise ConfigError(f"chunking: chunker {self.chunker.name!r} has no option {option!r}")
-        chunker: Any = self.chunker
         return replace(self, chunker=replace(chunker, **chunking))
 
     def hashes(self) -> dict[str, str]:

@@ -90,9 +90,7 @@ def _respanned(document: Document, stage: str) -> Document:
                 part,
                 span=part.span.shifted(moved),
                 row_spans=tuple(span.shifted(moved) for span in part.row_spans),
-                blocks=tuple(
-                    replace(block, span=block.span and block.span.shifted(moved)) for block in part.blocks
-                ),
+                blocks=tuple(replace(block, span=block.span and block.span.shifted(moved)) for block in part.blocks),
             )
         )
         cursor = at + len(part.text)
@@ -132,7 +130,7 @@ def checked_chunks(
     parents = _checked_parents(document, chunking.parents, stage)
     keys = {parent.parent_id: parent.key for parent in parents}
     texts = {item.chunk_id: item.full_text for item in before if item.chunk_id is not None}
-    seen: set[str] = set()
+    seen: set[str | None] = set()
     chunks = []
     for number, chunk in enumerate(chunking.chunks):
         if not isinstance(chunk, Chunk):
@@ -163,9 +161,7 @@ def _checked_parents(document: Document, parents: Sequence[ParentChunk], stage: 
     return tuple(checked.values())
 
 
-def _checked_chunk(
-    document: Document, chunk: Chunk, number: int, keys: Mapping[str, str | None], stage: str
-) -> Chunk:
+def _checked_chunk(document: Document, chunk: Chunk, number: int, keys: Mapping[str, str | None], stage: str) -> Chunk:
     if chunk.source_id != document.source_id or chunk.namespace not in (None, document.namespace):
         raise _refusal(document, stage, f"chunk {number} belongs to another source or namespace")
     if not chunk.content.strip():

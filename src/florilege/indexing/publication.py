@@ -11,6 +11,7 @@ from florilege.indexing.ledger import Decision
 from florilege.indexing.pipeline import Prepared
 from florilege.interfaces.stores import ChunkVectors, DataStore, Fence, SourceWrite, WriteOutcome
 from florilege.model.chunk import Chunk
+from florilege.model.document import Document
 from florilege.model.errors import EmbeddingError
 from florilege.model.ledger import SourceRecord, StageRecord, Usage, Version
 
@@ -21,8 +22,9 @@ BATCH_SOURCES = 64
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Job:
-    """A prepared source on its way to publication."""
+    """A prepared source on its way to publication: as it was ``read``, and as the pipeline made it."""
 
+    read: Document
     prepared: Prepared
     record: SourceRecord
     expected: Version | None

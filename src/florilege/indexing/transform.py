@@ -47,9 +47,7 @@ class Transform:
         return self.run(value)
 
 
-def document(
-    *, name: str, version: str, run: DocumentFunction, options: Mapping[str, Any] | None = None
-) -> Transform:
+def document(*, name: str, version: str, run: DocumentFunction, options: Mapping[str, Any] | None = None) -> Transform:
     """A document transform: ``Document -> Document``. It may not change namespace or source id."""
     return Transform(kind="document", name=name, version=version, run=run, options=dict(options or {}))
 

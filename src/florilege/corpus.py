@@ -1,0 +1,214 @@
+"""The corpus: one namespace of a store with its indexer, its ledger and its retrievers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from types import TracebackType
+from typing import Any, Self
+
+from florilege.indexing.indexer import Indexer
+from florilege.indexing.publication import EmbedWhen
+from florilege.indexing.sync import SyncOptions, SyncRun
+from florilege.interfaces.stores import DataStore
+from florilege.model.chunk import Chunk
+from florilege.model.errors import ConfigError, NotFound
+from florilege.model.events import Event, Subscriber, emit
+from florilege.model.filters import Filter
+from florilege.model.hit import Hit, Mode, Query
+from florilege.model.ledger import GenerationRecord, SourceRecord, SyncResult
+from florilege.retrieval.retriever import Retriever
+
+
+class Corpus:
+    """Keeps a namespace in step with its sources, and answers questions over it.
+
+    Sources a sync has indexed belong to the corpus ``id``; another corpus of the namespace leaves them alone.
+    ``volatile_metadata`` names keys that may change without making a source changed (a fetch time, say).
+    A corpus made by :func:`florilege.open` closes its store; one made by hand leaves it to you.
+    """
+
+    def __init__(
+        self,
+        *,
+        id: str,
+        data: DataStore,
+        indexer: Indexer,
+        namespace: str | None = None,
+        volatile_metadata: Sequence[str] = (),
+        on_event: Subscriber | None = None,
+        owns_store: bool = False,
+    ) -> None:
+        if not isinstance(id, str) or not id.strip():
+            raise ConfigError(f"Corpus id: must be a non-empty string, not {id!r}")
+        if indexer.data is not data:
+            raise ConfigError("Corpus data: must be the store its indexer writes to")
+        if namespace is not None and namespace != indexer.namespace:
+            raise ConfigError(f"Corpus namespace: {namespace!r} is not the indexer's, {indexer.namespace!r}")
+        self.id = id
+        self.namespace = indexer.namespace
+        self.data = data
+        self.indexer = indexer
+        self.volatile_metadata = tuple(volatile_metadata)
+        self.on_event = on_event
+        self._owns_store = owns_store
+        self._retriever: Retriever | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the indexer, and the store when this corpus opened it."""
+        self.indexer.close()
+        if self._owns_store:
+            self.data.close()
+
+    def sync(
+        self,
+        documents: object,
+        *,
+        mode: str = "replace_changed",
+        source_set: str = "partial",
+        stale: str = "keep",
+        dry_run: bool = False,
+        max_delete_fraction: float = 0.5,
+        allow_mass_delete: bool = False,
+        embed: EmbedWhen | None = None,
+        chunking: Mapping[str, Any] | None = None,
+        concurrency: int | None = None,
+        deadline: float | None = None,
+        on_event: Subscriber | None = None,
+    ) -> SyncResult:
+        """Bring the corpus in step with ``documents``: an iterable of documents, load results or source handles.
+
+        New sources are indexed, changed ones re-indexed (``mode="append_only"``: skipped), unchanged ones left; a
+        source that fails is recorded and never stops the rest. ``source_set="complete"`` says that the input is
+        everything, so sources it lacks are stale; ``stale="delete"`` deletes them once everything else is
+        published. A delete of more than ``max_delete_fraction`` of the corpus (beyond 20 sources), or after an empty
+        listing, is refused with IndexingError (code ``mass_delete``) unless ``allow_mass_delete``.
+
+        ``embed="before"`` (default) publishes a source with its vectors; "after" publishes at once for the lexical
+        leg and embeds at the end, resumably. Chunks still waiting from an earlier run are embedded too.
+        ``dry_run`` tells the same actions and chunk counts, and neither writes nor embeds. ``deadline`` is in seconds
+        from now: past it the result is ``incomplete`` and nothing is deleted.
+
+        Raises Conflict when another sync of this corpus is running.
+        """
+        options = SyncOptions(
+            mode=mode,  # type: ignore[arg-type]  # checked by SyncOptions
+            source_set=source_set,  # type: ignore[arg-type]
+            stale=stale,  # type: ignore[arg-type]
+            dry_run=dry_run,
+            max_delete_fraction=max_delete_fraction,
+            allow_mass_delete=allow_mass_delete,
+            embed=embed or "before",
+            chunking=None if chunking is None else dict(chunking),
+            concurrency=2 if concurrency is None else concurrency,
+            deadline=deadline,
+        )
+        subscriber = on_event or self.on_event
+        return SyncRun(self.indexer, self.id, options, volatile=self.volatile_metadata, on_event=subscriber).run(
+            documents
+        )
+
+    def retriever(self, id: str | None = None, **options: Any) -> Retriever:
+        """A retriever over this namespace; ``options`` as in :class:`florilege.Retriever`."""
+        return Retriever(
+            id=id or self.id, namespace=self.namespace, data=self.data, **{"dense": self.indexer.dense, **options}
+        )
+
+    def retrieve(
+        self,
+        query: str | Query,
+        *,
+        limit: int | None = None,
+        filter: Filter | Mapping[str, Any] | None = None,
+        mode: Mode | None = None,
+    ) -> list[Hit]:
+        """The best hits for ``query`` with the default retriever; see :meth:`florilege.Retriever.retrieve`."""
+        if self._retriever is None:
+            self._retriever = self.retriever()
+        return self._retriever.retrieve(query, limit=limit, filter=filter, mode=mode)
+
+    def chunks(self, source_id: str, *, vectors: bool = False) -> list[Chunk]:
+        """The active chunks of a source in order; NotFound for a source that is not there."""
+        with self.data.snapshot(self.namespace) as snapshot:
+            chunks = snapshot.chunks(source_id, vectors=vectors)
+        if not chunks:
+            self.get_source(source_id)
+        return chunks
+
+    def get_source(self, source_id: str) -> SourceRecord:
+        """The ledger row of a source; NotFound when there is none."""
+        row = self.data.get_sources(self.namespace, [source_id]).get(source_id)
+        if row is None:
+            raise NotFound(f"no source {source_id!r} in namespace {self.namespace!r}", source_id=source_id)
+        return self._seen([row])[0]
+
+    def list_sources(
+        self,
+        *,
+        status: str | Sequence[str] | None = None,
+        include_deleted: bool = False,
+        limit: int | None = None,
+        cursor: str | None = None,
+    ) -> tuple[list[SourceRecord], str | None]:
+        """This corpus's ledger rows by source id, and the cursor of the next page (None: no more)."""
+        wanted = (status,) if isinstance(status, str) else status
+        if wanted is None:
+            wanted = ("indexed", "failed", "deleted") if include_deleted else ("indexed", "failed")
+        rows, cursor = self.data.list_sources(
+            self.namespace, corpus_id=self.id, status=wanted, limit=limit, cursor=cursor
+        )
+        return self._seen(rows), cursor
+
+    def history(self, source_id: str) -> list[GenerationRecord]:
+        """The generations of a source that are still kept, newest first."""
+        return self.data.history(self.namespace, source_id)
+
+    def delete_source(self, source_id: str) -> int:
+        """Delete a source and leave a ``deleted`` ledger row; the number of chunks that were active, 0 if unknown."""
+        row = self.data.get_sources(self.namespace, [source_id]).get(source_id)
+        return 0 if row is None or row.status == "deleted" else self._delete([row])
+
+    def clear_sources(self) -> int:
+        """Delete every source of this corpus, leaving ``deleted`` rows; the number of chunks that were active."""
+        rows: list[SourceRecord] = []
+        cursor = None
+        while True:
+            some, cursor = self.list_sources(limit=1000, cursor=cursor)
+            rows += some
+            if cursor is None:
+                return self._delete(rows)
+
+    def stats(self) -> dict[str, Any]:
+        """Sizes and counts of the namespace and its store."""
+        return self.data.stats(self.namespace)
+
+    def _delete(self, rows: Sequence[SourceRecord]) -> int:
+        outcomes = self.data.delete_sources(self.namespace, {row.source_id: None for row in rows})
+        for outcome in outcomes:
+            counts = {"chunks": outcome.chunk_count}
+            event = Event(
+                kind="corpus.source.deleted", namespace=self.namespace, source_id=outcome.source_id, counts=counts
+            )
+            emit(self.on_event, event)
+        return sum(outcome.chunk_count for outcome in outcomes)
+
+    def _seen(self, rows: Sequence[SourceRecord]) -> list[SourceRecord]:
+        """``rows`` with ``last_seen_at`` raised to the last run that listed everything and did not miss them."""
+        for run in self.data.runs(self.namespace, self.id):
+            if run.facts.get("source_set") == "complete" and not run.facts.get("incomplete"):
+                missed = set(run.facts.get("stale", ()))
+                return [
+                    row
+                    if row.status == "deleted" or row.source_id in missed or row.last_seen_at is None
+                    else replace(row, last_seen_at=max(row.last_seen_at, run.started_at))
+                    for row in rows
+                ]
+        return list(rows)

@@ -1,0 +1,214 @@
+"""Questions over one namespace of a store: choose legs, search a snapshot, fuse, hydrate."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import fields
+from typing import Any, get_args
+
+from florilege.interfaces.embedding import Embedder
+from florilege.interfaces.stores import Candidate, DataStore, SearchRequest, SearchResult, Snapshot
+from florilege.model.chunk import Chunk, Provenance
+from florilege.model.errors import ConfigError, EmbeddingError
+from florilege.model.filters import Filter, intersect, parse_filter
+from florilege.model.hit import Hit, HitProvenance, LegRank, Mode, Query
+from florilege.retrieval.fusion import Fusion, rrf
+from florilege.text.clean import clean_text
+from florilege.text.scripts import covers
+
+LEG_DEPTH = 200
+_MODES = get_args(Mode)
+
+
+class Retriever:
+    """Retrieves hits from the active generations of one namespace.
+
+    ``mode`` "auto" is "hybrid" when there is an embedder and the namespace has vectors, otherwise "lexical".
+    ``filter`` is a floor: a request's own filter only narrows it. ``threshold`` drops what a leg scored below it, on
+    that leg's own scale: one number for every leg, or a mapping of leg to number. ``limit`` is the default number of
+    hits. Hits come in total order: score descending, then namespace, source id, chunk id.
+    """
+
+    def __init__(
+        self,
+        *,
+        data: DataStore,
+        namespace: str = "default",
+        id: str = "retriever",
+        vectors: object | None = None,
+        dense: Embedder | None = None,
+        mode: Mode = "auto",
+        limit: int = 10,
+        threshold: float | Mapping[str, float] | None = None,
+        filter: Filter | Mapping[str, Any] | None = None,
+        fusion: Fusion | None = None,
+    ) -> None:
+        if vectors is not None and vectors is not data:
+            raise ConfigError("Retriever vectors: must be the same store as data; two stores share no snapshot")
+        self.id = id
+        self.namespace = namespace
+        self.data = data
+        self.dense = dense
+        self.mode = _mode(mode)
+        self.limit = _limit(limit)
+        self.threshold = threshold
+        self.filter = None if filter is None else parse_filter(filter)
+        self.fusion = fusion or rrf()
+
+    def retrieve(
+        self,
+        query: str | Query,
+        *,
+        limit: int | None = None,
+        filter: Filter | Mapping[str, Any] | None = None,
+        mode: Mode | None = None,
+    ) -> list[Hit]:
+        """The best hits for ``query``, at most ``limit``; fewer or none when there are no more.
+
+        Text is text: quotes, operators and braces have no meaning. Raises ConfigError for an unusable mode or
+        filter, or when the namespace was embedded in another space than this retriever's embedder makes.
+        """
+        query = query if isinstance(query, Query) else Query(text=query)
+        wanted = _limit(_first(limit, query.limit, self.limit))
+        narrowed = [parse_filter(item) for item in (query.filter, filter) if item is not None]
+        text = clean_text(query.text)
+        if wanted == 0 or (not text.strip() and query.vector is None):
+            return []
+        mode = self._resolved(_mode(_first(mode, query.mode, self.mode)))
+        request = SearchRequest(
+            text=text if mode in ("hybrid", "lexical") else None,
+            vector=self._vector(query, text, mode),
+            space=None if self.dense is None else self.dense.space,
+            filter=intersect(*narrowed) if narrowed else None,
+            depth=max(LEG_DEPTH, wanted),
+        )
+        with self.data.snapshot(self.namespace, self.filter) as snapshot:
+            result = snapshot.search(request)
+            return self._hits(snapshot, result, text, wanted)
+
+    def _resolved(self, mode: Mode) -> Mode:
+        bound = self.data.bound_space(self.namespace)
+        if mode == "auto":
+            mode = "hybrid" if self.dense is not None and bound is not None else "lexical"
+        if mode == "sparse":
+            raise ConfigError(f"retriever {self.id!r}: mode 'sparse' needs a learned-sparse embedder; none is set")
+        if mode in ("dense", "hybrid"):
+            if self.dense is None:
+                raise ConfigError(f"retriever {self.id!r}: mode {mode!r} needs an embedder (dense=...)")
+            if bound is not None and bound != self.dense.space.identity:
+                raise ConfigError(
+                    f"namespace {self.namespace!r} was embedded with {bound}; this retriever has "
+                    f"{self.dense.space.identity}: use the same embedder, or index the namespace anew",
+                    code="space_mismatch",
+                )
+        return mode
+
+    def _vector(self, query: Query, text: str, mode: Mode) -> Any:
+        if self.dense is None or mode not in ("dense", "hybrid"):
+            return None
+        if query.vector is not None:
+            return _given_vector(query.vector, self.dense.space.dimensions)
+        if mode == "hybrid" and not covers(self.dense.scripts, text):
+            return None
+        try:
+            return self.dense.embed_many([text], "query").vectors
+        except EmbeddingError:
+            raise
+        except Exception as error:
+            name = self.dense.space.name
+            raise EmbeddingError(f"embedder {name!r} failed on a query: {type(error).__name__}: {error}") from error
+
+    def _hits(self, snapshot: Snapshot, result: SearchResult, text: str, limit: int) -> list[Hit]:
+        legs = {leg: self._above(leg, candidates) for leg, candidates in result.legs.items()}
+        if len(legs) == 1:
+            ((_, only),) = legs.items()
+            scores = {candidate.row: candidate.score for candidate in only}
+        else:
+            scores = self.fusion.fuse(legs)
+        known = {candidate.row: candidate for candidates in legs.values() for candidate in candidates}
+        order = sorted(scores, key=lambda row: (-scores[row], known[row].source_id, known[row].chunk_id))[:limit]
+        ranks = _ranks(legs, set(order))
+        chunks = snapshot.hydrate(order)
+        titles = snapshot.titles(list({chunk.source_id for chunk in chunks}))
+        return [
+            self._hit(chunk, titles.get(chunk.source_id), scores[row], ranks[row], text, fused=len(legs) > 1)
+            for row, chunk in zip(order, chunks, strict=True)
+        ]
+
+    def _above(self, leg: str, candidates: Sequence[Candidate]) -> Sequence[Candidate]:
+        threshold = self.threshold.get(leg) if isinstance(self.threshold, Mapping) else self.threshold
+        if threshold is None:
+            return candidates
+        return [candidate for candidate in candidates if candidate.score >= threshold]
+
+    def _hit(
+        self, chunk: Chunk, title: str | None, score: float, legs: tuple[LegRank, ...], text: str, *, fused: bool
+    ) -> Hit:
+        facts = {item.name: getattr(chunk.provenance, item.name) for item in fields(Provenance)}
+        provenance = HitProvenance(
+            **facts,
+            raw_score=score,
+            legs=legs,
+            matched_queries=(text,) if text else (),
+            fused_score=score if fused else None,
+            parent=chunk.parent,
+        )
+        return Hit(
+            namespace=self.namespace,
+            source_id=chunk.source_id,
+            chunk_id=chunk.chunk_id or "",
+            content=chunk.content,
+            score=score,
+            context=chunk.context,
+            title=title,
+            ordinal=chunk.ordinal,
+            generation_id=chunk.generation_id,
+            metadata=chunk.metadata,
+            provenance=provenance,
+            parent=chunk.parent,
+        )
+
+    def with_options(self, **options: Any) -> Retriever:
+        """A copy with other options, named as in the constructor."""
+        current = {
+            name: getattr(self, name)
+            for name in ("data", "namespace", "id", "dense", "mode", "limit", "threshold", "filter", "fusion")
+        }
+        return Retriever(**{**current, **options})
+
+
+def _ranks(legs: Mapping[str, Sequence[Candidate]], rows: set[int]) -> dict[int, tuple[LegRank, ...]]:
+    ranks: dict[int, tuple[LegRank, ...]] = dict.fromkeys(rows, ())
+    for leg, candidates in legs.items():
+        for rank, candidate in enumerate(candidates, start=1):
+            if candidate.row in rows:
+                ranks[candidate.row] += (LegRank(leg=leg, rank=rank, score=candidate.score),)
+    return ranks
+
+
+def _given_vector(vector: Sequence[float], dimensions: int) -> Any:
+    import numpy as np
+
+    array = np.ascontiguousarray(vector, dtype=np.float32).reshape(1, -1)
+    if array.shape[1] != dimensions:
+        raise ConfigError(f"query vector has {array.shape[1]} dimensions; this space has {dimensions}")
+    if not np.isfinite(array).all():
+        raise ConfigError("query vector holds a value that is not finite")
+    return array
+
+
+def _mode(mode: Mode) -> Mode:
+    if mode not in _MODES:
+        raise ConfigError(f"mode: {mode!r} is not one of {', '.join(_MODES)}")
+    return mode
+
+
+def _limit(limit: int) -> int:
+    if isinstance(limit, bool) or not isinstance(limit, int) or not 0 <= limit < math.inf:
+        raise ConfigError(f"limit: must be a whole number of at least 0, not {limit!r}")
+    return limit
+
+
+def _first(*options: Any) -> Any:
+    return next(option for option in options if option is not None)
