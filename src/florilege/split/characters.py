@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from florilege.model.errors import ConfigError
 from florilege.split.boundaries import PROSE, Level, first_ink, trimmed
@@ -47,7 +47,9 @@ class TextSplitter:
         ]
 
 
-def check_sizes(*, max_chars: int, overlap_chars: int = 0, names: tuple[str, str] = ("max_chars", "overlap_chars")) -> None:
+def check_sizes(
+    *, max_chars: Any, overlap_chars: Any = 0, names: tuple[str, str] = ("max_chars", "overlap_chars")
+) -> None:
     """Refuse sizes no piece can have, naming the option."""
     for name, value, least in ((names[0], max_chars, 1), (names[1], overlap_chars, 0)):
         if not isinstance(value, int) or isinstance(value, bool) or value < least:
@@ -91,7 +93,7 @@ def spans(
 def opening(text: str, at: int, end: int, size: int) -> int:
     """Where a piece that may start at ``at`` starts: blank lines skipped, the indentation of its first line kept."""
     ink = first_ink(text, at, end)
-    if ink == at or ink == end:
+    if ink in (at, end):
         return ink
     line = text.rfind("\n", at, ink) + 1
     if not line and (at == 0 or text[at - 1] == "\n"):
