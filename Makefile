@@ -66,7 +66,7 @@ soak: $(VENV)/.dev
 
 bench: $(VENV)/.package
 	@echo "each prints a table; --help names its options:"
-	@for file in benchmarks/[a-z]*.py; do [ -e "$$file" ] && echo "  $(BIN)/python $$file"; done; true
+	@grep -l -r --include='*.py' __main__ benchmarks | sort | sed 's|^|  $(BIN)/python |'
 
 clean:
 	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
