@@ -1,1 +1,1 @@
-"""."""
+"""Thin views of the public verbs: the command line."""
