@@ -17,9 +17,20 @@ class Source(Protocol):
     would read it. A sync skips :meth:`read` when both equal what the ledger holds.
     """
 
-    source_id: str
-    revision: str | None
-    reader: str
+    @property
+    def source_id(self) -> str:
+        """Its identity in the namespace."""
+        ...
+
+    @property
+    def revision(self) -> str | None:
+        """The cheap mark."""
+        ...
+
+    @property
+    def reader(self) -> str:
+        """What would read it; may look at its first bytes."""
+        ...
 
     def read(self) -> Loaded | Failed:
         """Fetch and read it. Never raises for a bad source: that is a :class:`Failed`."""
@@ -34,7 +45,10 @@ class Listing(Protocol):
     complete sync, it is stale). ``error`` is set once listing has ended badly: then nothing may be called stale.
     """
 
-    error: Failed | None
+    @property
+    def error(self) -> Failed | None:
+        """Why the listing ended badly, None while and when it did not."""
+        ...
 
     def sources(self) -> Iterator[Source | Failed]:
         """The sources, unread; a Failed stands for one that could not even be looked at."""

@@ -1,0 +1,205 @@
+"""``load``: one name for files, folders, globs and bytes."""
+
+from __future__ import annotations
+
+import io
+import os
+import re
+import stat
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+from florilege.ingest.files import FileSource, FolderListing, Walk, os_error
+from florilege.ingest.ignore import glob_regex
+from florilege.ingest.paths import enclosing_store, project_root, source_id
+from florilege.ingest.reading import MAX_BYTES, Reading, bytes_id, failed
+from florilege.interfaces.sources import Reader, Source
+from florilege.model.document import Failed, Loaded
+from florilege.model.errors import ConfigError, LoadError, ReadError
+
+_MAGIC = re.compile(r"[*?\[]")
+
+What = str | os.PathLike[str] | bytes
+
+
+def load(
+    what: What | Iterable[What],
+    *,
+    namespace: str | None = None,
+    root: str | os.PathLike[str] | None = None,
+    include: str | Sequence[str] = (),
+    ignore: str | Sequence[str] = (),
+    ignore_files: bool = True,
+    hidden: bool = False,
+    links: bool = False,
+    name: str | None = None,
+    media_type: str | None = None,
+    readers: Sequence[Reader] = (),
+    max_bytes: int = MAX_BYTES,
+    time_limit: float = 30.0,
+    isolate: bool = True,
+) -> LoadListing:
+    """Find sources and read them lazily.
+
+    ``what`` is a file, a folder (all below it), a glob (``**`` crosses folders), bytes, or an iterable of these; a
+    source reached twice is listed once. Source ids are relative to ``root`` (default: the folder of the project, see
+    :func:`florilege.ingest.paths.project_root`), file URIs outside it.
+
+    A folder or glob leaves out what ``.gitignore``, ``.florilegeignore``, the defaults (version control, caches) or
+    ``ignore`` (patterns of the same language) say, hidden names unless ``hidden``, and links unless ``links`` (then
+    only those that stay inside it); ``include`` patterns narrow it. A file named itself is always taken. Nothing
+    inside a store is opened.
+
+    ``name`` is the source id (and file name) of bytes, ``media_type`` settles the kind of everything listed.
+    ``readers`` are asked before the shipped ones and run in this process. ``max_bytes`` and ``time_limit`` (seconds,
+    plus 0.2 a page) bound one source; ``isolate=False`` reads in this process, where a parser's crash is fatal.
+
+    Iterating yields :class:`Loaded` and :class:`Failed` in a stable order. Raises :class:`ConfigError` for options.
+    """
+    if max_bytes < 1 or not time_limit > 0:
+        raise ConfigError("max_bytes and time_limit must be above 0", code="bad_option")
+    reading = Reading(
+        namespace=namespace,
+        readers=tuple(readers),
+        max_bytes=max_bytes,
+        time_limit=time_limit,
+        isolate=isolate,
+        media_type=media_type,
+    )
+    walk = Walk(
+        include=_strings(include), ignore=_strings(ignore), ignore_files=ignore_files, hidden=hidden, links=links
+    )
+    top = project_root(root)
+    single = isinstance(what, (str, bytes, os.PathLike))
+    items: list[Any] = [what] if single else list(what)  # type: ignore[arg-type]
+    return LoadListing([_listing(item, top, reading, walk, name) for item in items])
+
+
+class LoadListing:
+    """Several listings as one: a file reached twice is listed once, an id that two files claim fails for the second."""
+
+    def __init__(self, listings: Sequence[FolderListing | SingleListing]) -> None:
+        self._listings = tuple(listings)
+
+    @property
+    def error(self) -> Failed | None:
+        """Why the listing ended badly, once it has."""
+        return next((listing.error for listing in self._listings if listing.error is not None), None)
+
+    def sources(self) -> Iterator[Source | Failed]:
+        """The sources, unread."""
+        places: dict[str, str] = {}
+        for listing in self._listings:
+            for source in listing.sources():
+                place = source.path if isinstance(source, FileSource) else source.source_id
+                known = places.get(source.source_id)
+                if known is None:
+                    places[source.source_id] = place
+                    yield source
+                elif known != place:
+                    message = "another file has the same id once its name is in Unicode normal form"
+                    yield Failed(source.source_id, "duplicate_id", message)
+
+    def __iter__(self) -> Iterator[Loaded | Failed]:
+        for source in self.sources():
+            yield source if isinstance(source, Failed) else source.read()
+
+    def complete_for(self, source_id: str) -> bool:
+        """Whether an unlisted ``source_id`` belongs to what was listed."""
+        return self.error is None and any(listing.complete_for(source_id) for listing in self._listings)
+
+
+class SingleListing:
+    """One source named by itself, or why there is none."""
+
+    def __init__(self, identity: str, source: Source | Failed) -> None:
+        self.error: Failed | None = source if isinstance(source, Failed) else None
+        self._identity = identity
+        self._source = source
+
+    def sources(self) -> Iterator[Source | Failed]:
+        """The source."""
+        yield self._source
+
+    def complete_for(self, source_id: str) -> bool:
+        """True for the source itself and what is cut from it."""
+        return self.error is None and source_id.split("#", 1)[0] == self._identity
+
+
+class BytesSource:
+    """Bytes given by the caller."""
+
+    def __init__(self, data: bytes, name: str | None, reading: Reading) -> None:
+        self.source_id = name or bytes_id(data)
+        self.revision: str | None = bytes_id(data)
+        self._data = data
+        self._name = name
+        self._reading = reading
+
+    @property
+    def reader(self) -> str:
+        """The id and version of what would read them."""
+        return self._reading.reader_mark(io.BytesIO(self._data), self._name)
+
+    def read(self) -> Loaded | Failed:
+        """Read them."""
+        try:
+            document = self._reading.document(
+                self._data,
+                source_id=self.source_id,
+                name=self._name,
+                revision=self.revision,
+                opener=lambda: self._data,
+            )
+        except ReadError as error:
+            return failed(self.source_id, error, revision=self.revision)
+        return Loaded(document)
+
+
+def _listing(item: Any, root: str, reading: Reading, walk: Walk, name: str | None) -> FolderListing | SingleListing:
+    if isinstance(item, bytes):
+        source = BytesSource(item, name, reading)
+        return SingleListing(source.source_id, source)
+    if not isinstance(item, (str, os.PathLike)):
+        raise ConfigError(f"cannot load a {type(item).__name__}: give paths, globs or bytes", code="bad_option")
+    text = os.fspath(item)
+    if isinstance(text, bytes):
+        text = os.fsdecode(text)
+    if isinstance(item, str) and _MAGIC.search(text) and not os.path.lexists(text):
+        return _glob(text, root, reading, walk)
+    return _path(text, root, reading, walk)
+
+
+def _path(text: str, root: str, reading: Reading, walk: Walk) -> FolderListing | SingleListing:
+    path = os.path.realpath(text)
+    identity = source_id(path, root)
+    try:
+        status = os.stat(path)
+        if stat.S_ISDIR(status.st_mode):
+            return FolderListing(path, root, reading, walk)
+        store = enclosing_store(os.path.dirname(path))
+        if store is not None:
+            raise LoadError(f"it belongs to the store {store} and must not be opened", code="store")
+        if not stat.S_ISREG(status.st_mode):
+            raise LoadError("it is neither a file nor a folder", code="not_a_file")
+    except (OSError, LoadError) as error:
+        problem = os_error(error) if isinstance(error, OSError) else error
+        return SingleListing(identity, failed(identity, problem))
+    return SingleListing(identity, FileSource(path, status, root=root, limit=path, reading=reading))
+
+
+def _glob(pattern: str, root: str, reading: Reading, walk: Walk) -> FolderListing | SingleListing:
+    parts = pattern.split("/")
+    fixed = next(index for index, part in enumerate(parts) if _MAGIC.search(part))
+    base = os.path.realpath("/".join(parts[:fixed]) or ("/" if pattern.startswith("/") else "."))
+    if not os.path.isdir(base):
+        identity = source_id(base, root)
+        problem = Failed(
+            identity, "not_found", f"there is no folder {base} for the pattern {pattern!r}", retryable=True
+        )
+        return SingleListing(identity, problem)
+    return FolderListing(base, root, reading, walk, pattern=glob_regex("/".join(parts[fixed:])))
+
+
+def _strings(value: str | Sequence[str]) -> tuple[str, ...]:
+    return (value,) if isinstance(value, str) else tuple(value)

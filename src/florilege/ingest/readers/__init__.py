@@ -1,0 +1,1 @@
+"""Readers of text formats: what each makes of decoded text."""

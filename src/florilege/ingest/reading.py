@@ -1,0 +1,201 @@
+"""Which reader reads what, and what a reading turns into: a document, or a failure with a code."""
+
+from __future__ import annotations
+
+import importlib
+import io
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import BinaryIO
+
+from florilege.ingest.sniff import ENCRYPTED_OFFICE, UNKNOWN, sniff
+from florilege.interfaces.sources import Reader, ReadResult
+from florilege.model.document import Document, Failed
+from florilege.model.errors import FlorilegeError, ReadError
+
+MAX_BYTES = 100_000_000
+_OOXML = "application/vnd.openxmlformats-officedocument."
+_ODF = "application/vnd.oasis.opendocument."
+
+
+@dataclass(frozen=True, slots=True)
+class BuiltinReader:
+    """A shipped reader, named without importing it. ``in_process`` ones are pure Python over linear scans."""
+
+    id: str
+    version: str
+    media_types: tuple[str, ...]
+    target: str
+    in_process: bool = False
+
+    def load(self) -> Reader:
+        """Import and create it."""
+        module, name = self.target.split(":")
+        reader: Reader = getattr(importlib.import_module(f"florilege.ingest.{module}"), name)()
+        return reader
+
+
+BUILTIN_READERS: tuple[BuiltinReader, ...] = (
+    BuiltinReader("text", "1", ("text/plain",), "readers.plain:TextReader", in_process=True),
+    BuiltinReader("markdown", "1", ("text/markdown",), "readers.markdown:MarkdownReader", in_process=True),
+    BuiltinReader("code", "1", ("text/x-",), "readers.plain:CodeReader", in_process=True),
+    BuiltinReader(
+        "csv", "1", ("text/csv", "text/tab-separated-values"), "readers.delimited:DelimitedReader", in_process=True
+    ),
+    BuiltinReader("jsonl", "1", ("application/x-ndjson",), "readers.json_values:JsonLinesReader", in_process=True),
+    BuiltinReader("json", "1", ("application/json",), "readers.json_values:JsonReader"),
+    BuiltinReader("html", "1", ("text/html",), "readers.html:HtmlReader"),
+)
+
+
+def builtin_reader(media_type: str) -> BuiltinReader | None:
+    """The shipped reader of a media type; a declared type that ends in ``-`` stands for all it begins."""
+    for reader in BUILTIN_READERS:
+        for declared in reader.media_types:
+            if media_type == declared or (declared.endswith("-") and media_type.startswith(declared)):
+                return reader
+    return None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reading:
+    """How sources are read: extra readers (asked first, run in-process), limits, and whether workers isolate.
+
+    ``time_limit`` is in seconds, for one file without its pages; ``namespace`` is given to every document;
+    ``media_type`` None: each source's own, sniffed.
+    """
+
+    namespace: str | None = None
+    readers: tuple[Reader, ...] = ()
+    max_bytes: int = MAX_BYTES
+    time_limit: float = 30.0
+    isolate: bool = True
+    media_type: str | None = None
+
+    def reader_mark(self, stream: BinaryIO, name: str | None) -> str:
+        """The id and version of what would read this, as in ``pdf/1``; ``none/1`` when nothing would."""
+        return _mark(self._find(self.media_type or sniff(stream, name)))
+
+    def document(
+        self,
+        data: bytes,
+        *,
+        source_id: str,
+        name: str | None = None,
+        uri: str | None = None,
+        revision: str | None = None,
+        opener: Callable[[], bytes] | None = None,
+    ) -> Document:
+        """Read ``data``; raises :class:`ReadError` with a code, ``source_id`` and the reader's mark in ``stage``."""
+        media_type = self.media_type or sniff(io.BytesIO(data), name)
+        reader = self._find(media_type)
+        mark = _mark(reader)
+        try:
+            result = self._read(reader, data, media_type)
+        except ReadError as error:
+            raise ReadError(
+                error.message, code=error.code, source_id=source_id, stage=mark, retryable=error.retryable
+            ) from error
+        return Document(
+            source_id=source_id,
+            namespace=self.namespace,
+            content=result.content,
+            parts=result.parts,
+            title=result.title,
+            metadata=result.metadata or {},
+            warnings=result.warnings,
+            media_type=result.media_type or media_type,
+            uri=uri,
+            revision=revision,
+            reader=mark,
+            opener=opener,
+        )
+
+    def _find(self, media_type: str) -> Reader | BuiltinReader | None:
+        for reader in self.readers:
+            if media_type in reader.media_types:
+                return reader
+        return builtin_reader(media_type)
+
+    def _read(self, reader: Reader | BuiltinReader | None, data: bytes, media_type: str) -> ReadResult:
+        if len(data) > self.max_bytes:
+            raise ReadError(
+                f"{len(data):,} bytes exceed the limit of {self.max_bytes:,} (max_bytes=)", code="too_large"
+            )
+        if media_type == ENCRYPTED_OFFICE:
+            raise ReadError("the document is encrypted: save it without a password", code="encrypted")
+        if reader is None:
+            what = "of no recognised kind" if media_type == UNKNOWN else f"{media_type}, which has no reader here"
+            raise ReadError(f"the file is {what}", code="unsupported_format")
+        if not isinstance(reader, BuiltinReader):
+            return checked(run_reader(reader, data, media_type))
+        if not data and not media_type.startswith("text/"):
+            raise ReadError("the file has 0 bytes", code="empty")
+        return checked(run_reader(reader.load(), data, media_type))
+
+
+def run_reader(reader: Reader, data: bytes, media_type: str) -> ReadResult:
+    """Call a reader; whatever it raises becomes a :class:`ReadError` that quotes no document text."""
+    try:
+        return reader.read(data, media_type)
+    except FlorilegeError:
+        raise
+    except MemoryError:
+        raise ReadError("reading it needs more memory than a reader may use", code="too_large") from None
+    except RecursionError:
+        raise ReadError("it is nested too deeply", code="too_deep") from None
+    except Exception as error:  # any reader may meet any input
+        message = f"reader {reader.id!r} failed on it ({type(error).__name__})"
+        raise ReadError(message, code="damaged") from error
+
+
+def checked(result: ReadResult) -> ReadResult:
+    """``result``, once its spans slice back; raises :class:`ReadError` (``bad_reader``) when they do not."""
+    seen: set[str] = set()
+    for part in result.parts:
+        if part.part_id in seen or result.content[part.span.start : part.span.end] != part.text:
+            raise ReadError(f"the reader gave part {part.part_id!r} twice or with a false span", code="bad_reader")
+        seen.add(part.part_id)
+    return result
+
+
+def failed(source_id: str, error: FlorilegeError, *, revision: str | None = None, reader: str | None = None) -> Failed:
+    """A failure record for ``error``."""
+    return Failed(
+        source_id=source_id,
+        code=error.code,
+        message=error.message,
+        retryable=error.retryable,
+        revision=revision,
+        reader=reader or error.stage,
+    )
+
+
+def read_bytes(
+    data: bytes,
+    name: str | None = None,
+    media_type: str | None = None,
+    *,
+    source_id: str | None = None,
+    readers: Sequence[Reader] = (),
+) -> Document:
+    """Read one document from bytes.
+
+    ``name`` (a file name) helps to tell its kind, ``media_type`` settles it. The source id is ``source_id``, else the
+    name, else ``bytes:`` and a hash of the content. Raises :class:`florilege.ReadError` with a stable ``code``.
+    """
+    identity = source_id or name or bytes_id(data)
+    return Reading(readers=tuple(readers), media_type=media_type).document(
+        data, source_id=identity, name=name, opener=lambda: data
+    )
+
+
+def bytes_id(data: bytes) -> str:
+    """The source id of bytes without a name."""
+    from florilege.model.hashing import hexdigest
+
+    return f"bytes:{hexdigest(data)}"
+
+
+def _mark(reader: Reader | BuiltinReader | None) -> str:
+    return f"{reader.id}/{reader.version}" if reader else "none/1"
