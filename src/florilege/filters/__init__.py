@@ -1,6 +1,6 @@
 """Everything about filters: the tree, the builder ``F``, and its JSON and text forms."""
 
-from florilege.filters.parse import parse_text
+from florilege.filters.parse import parse_filter_text
 from florilege.model.filters import (
     And,
     Condition,
@@ -34,5 +34,5 @@ __all__ = [
     "matches",
     "normalise",
     "parse_filter",
-    "parse_text",
+    "parse_filter_text",
 ]

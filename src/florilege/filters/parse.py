@@ -29,6 +29,8 @@ from florilege.model.filters import (
     FilterError,
     Not,
     Or,
+    Path,
+    field_path,
     normalise,
 )
 
@@ -53,7 +55,7 @@ class _Token(NamedTuple):
         return self.kind != "end" and self.text.lower() in words
 
 
-def parse_text(text: str) -> Filter:
+def parse_filter_text(text: str) -> Filter:
     """The filter that ``text`` spells. Raises :class:`FilterError` with the ``position`` of the fault."""
     return _Parser(text).filter()
 
@@ -124,7 +126,7 @@ class _Parser:
         return filter
 
     def _condition(self) -> Filter:
-        field = self._word("a field")
+        path = _path(self._word("a field"))
         operator = self._operator()
         at = self._next.position
         value: Any = True
@@ -136,11 +138,10 @@ class _Parser:
             value = self._list()
         elif operator != "exists":
             value = self._value()
-        path = _keys(field)
         try:
             return Condition(path, operator, value)  # type: ignore[arg-type]  # checked by Condition itself
         except FilterError as error:
-            _fault(error.reason, field.position if path[0].startswith("$") and len(path) > 1 else at)
+            _fault(error.reason, at)
 
     def _operator(self) -> str:
         token = self._next
@@ -186,13 +187,16 @@ class _Parser:
         return text
 
 
-def _keys(token: _Token) -> tuple[str, ...]:
+def _path(token: _Token) -> Path:
     keys = []
     for match in _KEY.finditer(token.text):
         if match["empty"]:
             _fault("a key between dots is empty", token.position + match.start())
         keys.append(_WHOLE.sub(lambda quoted: _unquoted(quoted[0]), match[0]))
-    return tuple(keys)
+    try:
+        return field_path(keys)
+    except FilterError as error:
+        _fault(error.reason, token.position)
 
 
 def _unquoted(text: str) -> str:

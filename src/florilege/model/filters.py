@@ -51,10 +51,10 @@ class Filter:
     __slots__ = ()
 
     def __and__(self, other: Filter) -> Filter:
-        return And((self, other))
+        return And((*self.items, other) if isinstance(self, And) else (self, other))
 
     def __or__(self, other: Filter) -> Filter:
-        return Or((self, other))
+        return Or((*self.items, other) if isinstance(self, Or) else (self, other))
 
     def __invert__(self) -> Filter:
         return Not(self)

@@ -29,7 +29,7 @@ def run(args: argparse.Namespace) -> int:
     """Search and print."""
     from florilege.apps.cli.project import open_corpus
     from florilege.apps.cli.view import coloured, hit_lines, jsonable, print_json
-    from florilege.model.filters import parse_filter_text
+    from florilege.filters import parse_filter_text
 
     query = " ".join(args.query)
     narrowed = parse_filter_text(args.filter) if args.filter else None
