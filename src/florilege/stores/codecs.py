@@ -1,0 +1,199 @@
+"""How records become bytes and come back, the same for every store.
+
+Metadata is canonical JSON with tagged dates (see :mod:`florilege.model.hashing`). Provenance, ledger rows and
+documents are JSON of the records themselves. Vectors are unit float16.
+"""
+
+from __future__ import annotations
+
+import json
+import zlib
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from typing import Any, TypeVar
+
+import msgspec
+
+from florilege.model.chunk import ParentRef, Provenance
+from florilege.model.document import Document, IngestWarning, Part, Span
+from florilege.model.errors import EmbeddingError
+from florilege.model.hashing import canonical_json, digest, plain, revive
+from florilege.model.ledger import SourceRecord
+
+_T = TypeVar("_T")
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_encoder = msgspec.json.Encoder()
+_PLAIN_PROVENANCE = Provenance()
+
+
+def now() -> int:
+    """This moment in microseconds since 1970, UTC."""
+    return microseconds(datetime.now(UTC))
+
+
+def microseconds(moment: datetime) -> int:
+    """An aware moment as microseconds since 1970."""
+    delta = moment - _EPOCH
+    return (delta.days * 86_400 + delta.seconds) * 1_000_000 + delta.microseconds
+
+
+def instant_of(value: int) -> datetime:
+    """The inverse of :func:`microseconds`."""
+    return _EPOCH + timedelta(microseconds=value)
+
+
+def moment(value: int | None) -> datetime | None:
+    """The same for what may be missing."""
+    return None if value is None else instant_of(value)
+
+
+# -- metadata ---------------------------------------------------------------------------------------------------
+
+
+def encode_metadata(user: Mapping[str, Any], system: Mapping[str, Any]) -> str:
+    """One metadata record: what the user gave and, apart from it, the system's facts (``title``, ``page``, ...)."""
+    return f"[{canonical_json(user)},{canonical_json(system)}]"
+
+
+def decode_metadata(text: str) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The user's and the system's half of a metadata record."""
+    user, system = json.loads(text)
+    return revive(user), revive(system)
+
+
+# -- provenance and parents -------------------------------------------------------------------------------------
+
+
+def encode_provenance(provenance: Provenance) -> bytes | None:
+    """JSON without the fields that hold their defaults; None when all do."""
+    if provenance == _PLAIN_PROVENANCE:
+        return None
+    fields = msgspec.to_builtins(provenance)
+    if fields["confidence"] == "exact":
+        del fields["confidence"]
+    return _encoder.encode({key: value for key, value in fields.items() if value is not None and value != []})
+
+
+_provenance_decoder = msgspec.json.Decoder(Provenance)
+_parent_decoder = msgspec.json.Decoder(ParentRef)
+
+
+def decode_provenance(data: bytes | None) -> Provenance:
+    """The inverse of :func:`encode_provenance`."""
+    return _PLAIN_PROVENANCE if data is None else _provenance_decoder.decode(data)
+
+
+def encode_parent(parent: ParentRef | None) -> bytes | None:
+    """A chunk's pointer to its parent."""
+    return None if parent is None else _encoder.encode(parent)
+
+
+def decode_parent(data: bytes | None) -> ParentRef | None:
+    """The inverse of :func:`encode_parent`."""
+    return None if data is None else _parent_decoder.decode(data)
+
+
+# -- ledger -----------------------------------------------------------------------------------------------------
+
+_ledger_decoder = msgspec.json.Decoder(SourceRecord)
+
+
+def encode_ledger(record: SourceRecord) -> bytes:
+    """A ledger row as JSON."""
+    return _encoder.encode(replace(record, metadata=plain(record.metadata, path="metadata")))
+
+
+def decode_ledger(data: bytes) -> SourceRecord:
+    """The inverse of :func:`encode_ledger`."""
+    record = _ledger_decoder.decode(data)
+    return replace(record, metadata=revive(record.metadata))
+
+
+# -- documents --------------------------------------------------------------------------------------------------
+
+
+def encode_document(document: Document) -> tuple[bytes, bytes]:
+    """Content and parts, compressed, and the hash they are kept under. A part's text is cut from the content again."""
+    parts = []
+    for part in document.parts:
+        fields = msgspec.to_builtins(part)
+        if document.content[part.span.start : part.span.end] == part.text:
+            del fields["text"]
+        parts.append({key: value for key, value in fields.items() if value is not None and value != []})
+    body = _encoder.encode([document.content, parts])
+    return digest(body), zlib.compress(body, 1)
+
+
+def decode_document(data: bytes) -> tuple[str, tuple[Part, ...]]:
+    """The inverse of :func:`encode_document`."""
+    content, parts = msgspec.json.decode(zlib.decompress(data))
+    for fields in parts:
+        if "text" not in fields:
+            span = msgspec.convert(fields["span"], Span)
+            fields["text"] = content[span.start : span.end]
+    return content, msgspec.convert(parts, tuple[Part, ...])
+
+
+def encode_facts(document: Document) -> bytes:
+    """What a document says of itself besides content, parts, title and metadata."""
+    return _encoder.encode(
+        [document.media_type, document.uri, document.revision, document.reader, list(document.warnings)]
+    )
+
+
+def decode_facts(data: bytes | None) -> dict[str, Any]:
+    """Keyword arguments for :class:`Document`."""
+    if data is None:
+        return {}
+    media_type, uri, revision, reader, warnings = msgspec.json.decode(data)
+    return {
+        "media_type": media_type,
+        "uri": uri,
+        "revision": revision,
+        "reader": reader,
+        "warnings": msgspec.convert(warnings, tuple[IngestWarning, ...]),
+    }
+
+
+def encode(value: Any) -> str:
+    """A plain value (counts, facts) as JSON text."""
+    return _encoder.encode(plain(value)).decode()
+
+
+def decode(text: str) -> Any:
+    """The inverse of :func:`encode`."""
+    return revive(json.loads(text))
+
+
+# -- vectors ----------------------------------------------------------------------------------------------------
+
+
+def encode_vectors(vectors: Any, dimensions: int, count: int) -> list[bytes]:
+    """Vectors of shape (count, dimensions) as unit float16, little endian, one blob each.
+
+    Raises :class:`EmbeddingError` (code ``bad_vector``) naming the position of one that is zero or not finite.
+    """
+    import numpy as np
+
+    array = np.ascontiguousarray(vectors, dtype=np.float32)
+    if array.shape != (count, dimensions):
+        raise EmbeddingError(
+            f"{count} vectors of {dimensions} dimensions were expected, the array has shape {array.shape}",
+            code="bad_vector",
+        )
+    wide = array.astype(np.float64)
+    norms = np.sqrt(np.einsum("ij,ij->i", wide, wide))
+    with np.errstate(all="ignore"):
+        half = (wide / norms[:, None]).astype("<f2")
+    bad = np.flatnonzero(~(np.isfinite(norms) & (norms > 0) & np.isfinite(half).all(axis=1)))
+    if len(bad):
+        raise EmbeddingError(f"vector {int(bad[0])} of {count} is zero or not finite", code="bad_vector")
+    return [row.tobytes() for row in half]
+
+
+def decode_vectors(blobs: Sequence[bytes], dimensions: int) -> Any:
+    """The blobs as one float16 array of shape (n, dimensions)."""
+    import numpy as np
+
+    return np.frombuffer(b"".join(blobs), dtype="<f2").reshape(len(blobs), dimensions)

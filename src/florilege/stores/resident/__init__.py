@@ -1,0 +1,1 @@
+"""Searchable state in memory, the same for every store that feeds it."""

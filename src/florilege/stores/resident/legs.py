@@ -1,0 +1,169 @@
+"""The two legs over blocks: BM25 and the exact dense scan. Both give the best rows, ties at the cut included."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from florilege.stores.resident.blocks import Block, Codes, Ints, Mask
+
+K1 = 0.9
+B = 0.4
+GATHER_SHARE = 0.2
+"""Below this share of matching rows their codes are gathered first, instead of scanning all."""
+
+
+class Found(NamedTuple):
+    """Rows and their scores, in no order: every row that scores at least as well as the last one wanted."""
+
+    rows: Ints
+    scores: npt.NDArray[np.float32]
+
+
+def lexical(
+    blocks: Sequence[Block],
+    visible: Sequence[Mask],
+    matching: Sequence[Mask],
+    terms: Sequence[int],
+    depth: int,
+) -> Found:
+    """BM25 (Robertson et al.; k1 0.9, b 0.4, idf as in Lucene) over the visible rows, the best of the matching ones.
+
+    ``terms`` are numbers in the order of the terms' texts, so that sums of float64 agree between stores. Document
+    count, average length and document frequencies are those of the visible rows, before any filter.
+    """
+    words = [(block, block.words, seen, wanted) for block, seen, wanted in zip(blocks, visible, matching, strict=True)]
+    count = sum(int(np.count_nonzero(seen)) for seen in visible)
+    total = sum(int(part.lengths[seen].sum()) for _, part, seen, _ in words if part is not None)
+    if not terms or not count or not total:
+        return _best([], [], depth)
+    average = total / count
+    lists = []
+    frequency = [0] * len(terms)
+    for _, part, seen, _ in words:
+        assert part is not None
+        everything = bool(seen.all())
+        found = part.postings(terms)
+        if not everything:
+            found = [_only(postings, seen) for postings in found]
+        lists.append(found)
+        for number, (positions, _) in enumerate(found):
+            frequency[number] += len(positions)
+    rows, scores = [], []
+    for (block, part, _, wanted), found in zip(words, lists, strict=True):
+        assert part is not None
+        sums = np.zeros(len(block))
+        norm = part.norm(average, K1, B)
+        for (positions, counts), frequent in zip(found, frequency, strict=True):
+            if len(positions):
+                weight = math.log1p((count - frequent + 0.5) / (frequent + 0.5))
+                sums[positions] += weight * counts / (counts + norm[positions])
+        hits = np.flatnonzero((sums > 0) & wanted)
+        rows.append(block.row[hits])
+        scores.append(sums[hits].astype(np.float32))
+    return _best(rows, scores, depth)
+
+
+def _only(
+    postings: tuple[npt.NDArray[np.int32], npt.NDArray[np.uint16]], seen: Mask
+) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.uint16]]:
+    positions, counts = postings
+    keep = seen[positions]
+    return positions[keep], counts[keep]
+
+
+def dense(
+    blocks: Sequence[Block], matching: Sequence[Mask], space: int, query: npt.NDArray[np.float64], depth: int
+) -> Found:
+    """The matching rows nearest to ``query`` (unit length) by cosine: all scanned in int8, the best scored in float16.
+
+    ``matching`` already leaves out rows without a vector. The score is the float64 product with the stored float16
+    vector, rounded to float32.
+    """
+    scale = float(np.abs(query).max()) / 127
+    if not scale:
+        return _best([], [], depth)
+    code = np.rint(query / scale).astype(np.int8)
+    approximate: list[npt.NDArray[np.float32]] = []
+    places: list[Ints] = []
+    wanted = max(4 * depth, depth + 50)
+    for block, match in zip(blocks, matching, strict=True):
+        codes = block.codes[space]
+        where = np.flatnonzero(match)
+        if len(where) < GATHER_SHARE * len(block):
+            near = _products()(code, codes.codes[where]) * codes.scale[where]
+        else:
+            near = (_products()(code, codes.codes) * codes.scale)[where]
+        if len(near) > wanted:
+            best = np.argpartition(near, len(near) - wanted)[-wanted:]
+            near, where = near[best], where[best]
+        approximate.append(near)
+        places.append(where)
+    if not approximate:
+        return _best([], [], depth)
+    floor = _cut(np.concatenate(approximate), wanted)
+    rows, scores = [], []
+    for block, near, where in zip(blocks, approximate, places, strict=True):
+        best = where[near >= floor]
+        half = block.codes[space].half[best]
+        rows.append(block.row[best])
+        scores.append((half.astype(np.float64) @ query).astype(np.float32))
+    return _best(rows, scores, depth)
+
+
+def _cut(scores: npt.NDArray[np.float32], depth: int) -> float:
+    """The score of the last of the ``depth`` best."""
+    if len(scores) <= depth:
+        return -math.inf
+    return float(np.partition(scores, len(scores) - depth)[len(scores) - depth])
+
+
+def _best(rows: Sequence[Ints], scores: Sequence[npt.NDArray[np.float32]], depth: int) -> Found:
+    if not rows or depth < 1:
+        return Found(np.empty(0, dtype=np.int64), np.empty(0, dtype=np.float32))
+    joined, values = np.concatenate(rows), np.concatenate(scores)
+    keep = values >= _cut(values, depth)
+    return Found(joined[keep], values[keep])
+
+
+_Products = Callable[[npt.NDArray[np.int8], npt.NDArray[np.int8]], npt.NDArray[np.float32]]
+_chosen: _Products | None = None
+
+
+def _products() -> _Products:
+    """The fastest exact int8 product there is: numkong's kernel where it imports, else numpy in float32."""
+    global _chosen
+    if _chosen is None:
+        try:
+            import numkong
+        except ImportError:
+            _chosen = _numpy_products
+        else:
+
+            def kernel(query: npt.NDArray[np.int8], codes: npt.NDArray[np.int8]) -> npt.NDArray[np.float32]:
+                if not len(codes):
+                    return np.empty(0, dtype=np.float32)
+                products: npt.NDArray[np.float32] = np.asarray(
+                    numkong.cdist(query[None], codes, metric="dot"), dtype=np.float32
+                )[0]
+                return products
+
+            _chosen = kernel
+    return _chosen
+
+
+def _numpy_products(query: npt.NDArray[np.int8], codes: npt.NDArray[np.int8]) -> npt.NDArray[np.float32]:
+    wide = query.astype(np.float32)
+    out = np.empty(len(codes), dtype=np.float32)
+    for start in range(0, len(codes), 4096):  # exact: products stay below 2**24 up to 1,040 dimensions
+        np.matmul(codes[start : start + 4096].astype(np.float32), wide, out=out[start : start + 4096])
+    return out
+
+
+def with_vector(codes: Codes, seq: int) -> Mask:
+    """Which rows have a vector at ``seq``."""
+    return codes.since <= seq

@@ -1,0 +1,91 @@
+"""Words as numbers: the writer's side of the ``term`` table, and the lexemes of rows."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from itertools import chain, islice
+from typing import Protocol
+
+MAX_COUNT = 0xFFFF
+_CACHED_TERMS = 300_000
+
+
+class TextAnalyzer(Protocol):
+    """What turns text into terms; see :class:`florilege.text.lexical.Analyzer`."""
+
+    version: str
+
+    def analyze(self, text: str) -> list[str]:
+        """The terms of a document, repeats kept."""
+        ...
+
+    def query_terms(self, text: str) -> list[str]:
+        """The distinct terms of a query."""
+        ...
+
+
+class Vocabulary:
+    """Term numbers, with a bounded cache. Use only inside a write transaction; :meth:`forget` after a rollback."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, int] = {}
+
+    def forget(self) -> None:
+        """Drop the cache: numbers given out in a rolled-back transaction are not real."""
+        self._known = {}
+
+    def number(self, connection: sqlite3.Connection, terms: Iterable[str]) -> dict[str, int]:
+        """A mapping with the number of every one of ``terms``; new terms get the next ones."""
+        wanted = set(terms)
+        known = self._known
+        unknown = wanted - known.keys()
+        if not unknown:
+            return known
+        if len(known) + len(unknown) > _CACHED_TERMS:
+            unknown = wanted
+            known = self._known = {}
+        known.update(lookup(connection, unknown))
+        fresh = [term for term in unknown if term not in known]
+        if fresh:
+            (last,) = connection.execute("SELECT coalesce(max(pk), 0) FROM term").fetchone()
+            numbered = list(enumerate(fresh, last + 1))
+            connection.executemany("INSERT INTO term (pk, text) VALUES (?, ?)", numbered)
+            known.update((term, number) for number, term in numbered)
+        return known
+
+
+def lookup(connection: sqlite3.Connection, terms: Iterable[str]) -> dict[str, int]:
+    """The numbers of those terms the store knows."""
+    found: dict[str, int] = {}
+    rest = iter(terms)
+    while batch := list(islice(rest, 1000)):
+        marks = ",".join("?" * len(batch))
+        found.update(connection.execute(f"SELECT text, pk FROM term WHERE text IN ({marks})", batch))
+    return found
+
+
+def count_terms(analyzer: TextAnalyzer, texts: Iterable[str]) -> list[Counter[str]]:
+    """How often each term stands in each text."""
+    return [Counter(analyzer.analyze(text)) for text in texts]
+
+
+def lexemes(
+    connection: sqlite3.Connection, vocabulary: Vocabulary, counters: Sequence[Counter[str]]
+) -> list[tuple[int, bytes, bytes]]:
+    """For each counted text its length in terms, its term numbers (u32) and their counts (u16), as blobs."""
+    import numpy as np
+
+    known = vocabulary.number(connection, chain.from_iterable(counters))
+    total = sum(map(len, counters))
+    terms = np.fromiter(map(known.__getitem__, chain.from_iterable(counters)), dtype="<u4", count=total).tobytes()
+    counts = np.fromiter(chain.from_iterable(counter.values() for counter in counters), dtype=np.int64, count=total)
+    capped = np.minimum(counts, MAX_COUNT).astype("<u2").tobytes()
+    found = []
+    start = 0
+    for counter in counters:
+        end = start + len(counter)
+        found.append((counter.total(), terms[4 * start : 4 * end], capped[2 * start : 2 * end]))
+        start = end
+    return found

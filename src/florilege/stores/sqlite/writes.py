@@ -1,0 +1,389 @@
+"""Replacement: stage, publish, retire, delete, sweep.
+
+Small writes are staged and published in one transaction. A source of more chunks than fit one is staged in several,
+under a generation nobody sees, and published in one. A writer that dies leaves only such unseen generations; whoever
+writes next and finds no stager alive (``staging.lock``) sweeps them.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import NamedTuple
+
+from florilege.interfaces.stores import Fence, SourceWrite, WriteOutcome
+from florilege.model.errors import Unavailable
+from florilege.model.failpoints import failpoint
+from florilege.model.ledger import SourceRecord, Version
+from florilege.stores import codecs
+from florilege.stores.sqlite import rows as sql
+from florilege.stores.sqlite.connection import LOCK_SECONDS, Database
+from florilege.stores.sqlite.leases import check_fence
+from florilege.stores.sqlite.prepare import Prepared, Row, prepare
+from florilege.stores.sqlite.vocabulary import TextAnalyzer, Vocabulary, count_terms, lexemes
+
+BATCH_CHUNKS = 2000
+"""Chunks a transaction holds."""
+
+
+_Publish = Callable[[str, Sequence[SourceWrite], Fence | None], list[WriteOutcome]]
+
+
+class _Active(NamedTuple):
+    """A source as it stands inside the write transaction."""
+
+    source: int
+    generation: int | None
+    version: Version | None
+    last_number: int
+    status: str | None
+    corpus_id: str | None
+    ledger: bytes | None
+
+
+class _Replan(Exception):
+    """The plan was made against a generation that has been replaced since."""
+
+
+class Writer:
+    """The verbs that publish and retire."""
+
+    def __init__(self, database: Database, analyzer: Callable[[], TextAnalyzer]) -> None:
+        self._database = database
+        self._analyzer = analyzer
+        self._vocabulary = Vocabulary()
+        self._swept = False
+        database.on_rollback.append(self._vocabulary.forget)
+        database.on_fork.append(self._vocabulary.forget)
+
+    def replace(self, namespace: str, writes: Sequence[SourceWrite], fence: Fence | None) -> list[WriteOutcome]:
+        """See :meth:`florilege.interfaces.stores.DataStore.replace`."""
+        self.sweep_once()
+        outcomes: list[WriteOutcome] = []
+        for group in _groups(writes):
+            if len(group[0].chunks) > BATCH_CHUNKS:
+                outcomes += self._replanned(self._stage_and_publish, namespace, group, fence)
+            else:
+                outcomes += self._replanned(self._publish_group, namespace, group, fence)
+            failpoint("publish.after")
+        return outcomes
+
+    def delete(
+        self,
+        namespace: str,
+        expected: Mapping[str, Version | None],
+        fence: Fence | None,
+        forget: bool,
+        run_id: int | None,
+    ) -> list[WriteOutcome]:
+        """See :meth:`florilege.interfaces.stores.DataStore.delete_sources`."""
+        self.sweep_once()
+        outcomes = []
+        with self._database.write() as connection:
+            check_fence(connection, namespace, fence)
+            ns = sql.namespace_key(connection, namespace)
+            for source_id, version in expected.items():
+                active = None if ns is None else _active(connection, ns, source_id)
+                if active is None:
+                    missing = None if version is None else f"{source_id!r} is not in the store"
+                    outcomes.append(WriteOutcome(source_id=source_id, conflict=missing))
+                    continue
+                owner = fence.corpus_id if fence else None
+                conflict = _owner_conflict(active, source_id, owner)
+                if conflict is None and version is not None:
+                    conflict = _version_conflict(active, source_id, version)
+                if conflict is not None:
+                    outcomes.append(WriteOutcome(source_id=source_id, conflict=conflict))
+                    continue
+                assert ns is not None
+                outcomes.append(_delete(connection, ns, source_id, active, forget, run_id))
+            failpoint("delete")
+        return outcomes
+
+    # -- staging and publishing -----------------------------------------------------------------------------------
+
+    def _replanned(
+        self, publish: _Publish, namespace: str, writes: Sequence[SourceWrite], fence: Fence | None
+    ) -> list[WriteOutcome]:
+        for _ in range(5):
+            try:
+                return publish(namespace, writes, fence)
+            except _Replan:
+                continue
+        raise Unavailable("the source changed again and again while this write was prepared", retryable=True)
+
+    def _prepare(self, namespace: str, writes: Sequence[SourceWrite]) -> list[Prepared]:
+        with self._database.view() as connection:
+            return [prepare(connection, namespace, write) for write in writes]
+
+    def _publish_group(self, namespace: str, writes: Sequence[SourceWrite], fence: Fence | None) -> list[WriteOutcome]:
+        plans = self._prepare(namespace, writes)
+        counted = [self._count(plan.rows) for plan in plans]
+        outcomes = []
+        with self._database.write() as connection:
+            check_fence(connection, namespace, fence)
+            ns = sql.namespace_key(connection, namespace, create=True)
+            assert ns is not None
+            for plan, (analysed, counters) in zip(plans, counted, strict=True):
+                source = sql.source_key(connection, ns, plan.source_id)
+                conflict = _conflict(connection, ns, plan)
+                if conflict is not None:
+                    outcomes.append(WriteOutcome(source_id=plan.source_id, conflict=conflict))
+                    continue
+                metadata = sql.keep_metadata(connection, plan.metadata)
+                generation = sql.add_generation(connection, ns, source, plan, metadata)
+                words = dict(zip(analysed, lexemes(connection, self._vocabulary, counters), strict=True))
+                sql.add_rows(connection, source, generation, plan.rows, words, metadata, _space(connection, plan))
+                outcomes.append(_publish(connection, ns, plan, generation))
+            failpoint("publish.before")
+        return outcomes
+
+    def _stage_and_publish(
+        self, namespace: str, writes: Sequence[SourceWrite], fence: Fence | None
+    ) -> list[WriteOutcome]:
+        (plan,) = self._prepare(namespace, writes)
+        with self._staging():
+            with self._database.write() as connection:
+                check_fence(connection, namespace, fence)
+                ns = sql.namespace_key(connection, namespace, create=True)
+                assert ns is not None
+                source = sql.source_key(connection, ns, plan.source_id)
+                conflict = _conflict(connection, ns, plan)
+                if conflict is not None:
+                    return [WriteOutcome(source_id=plan.source_id, conflict=conflict)]
+                metadata = sql.keep_metadata(connection, plan.metadata)
+                generation = sql.add_generation(connection, ns, source, plan, metadata)
+            try:
+                for start in range(0, len(plan.rows), BATCH_CHUNKS):
+                    self._stage(namespace, plan, plan.rows[start : start + BATCH_CHUNKS], source, generation, fence)
+                    failpoint("stage")
+                with self._database.write() as connection:
+                    check_fence(connection, namespace, fence)
+                    conflict = _conflict(connection, ns, plan)
+                    if conflict is None:
+                        outcome = _publish(connection, ns, plan, generation)
+                    failpoint("publish.before")
+            except BaseException:
+                self._discard(generation)
+                raise
+            if conflict is not None:
+                self._discard(generation)
+                return [WriteOutcome(source_id=plan.source_id, conflict=conflict)]
+            return [outcome]
+
+    def _stage(
+        self,
+        namespace: str,
+        plan: Prepared,
+        piece: Sequence[Row],
+        source: int,
+        generation: int,
+        fence: Fence | None,
+    ) -> None:
+        analysed, counters = self._count(piece)
+        with self._database.write() as connection:
+            check_fence(connection, namespace, fence)
+            metadata = sql.keep_metadata(connection, {row.metadata: plan.metadata[row.metadata] for row in piece})
+            words = dict(zip(analysed, lexemes(connection, self._vocabulary, counters), strict=True))
+            sql.add_rows(connection, source, generation, piece, words, metadata, _space(connection, plan))
+
+    def _count(self, rows: Sequence[Row]) -> tuple[list[int], list[Counter[str]]]:
+        fresh = [row for row in rows if row.carried is None and row.twin is None]
+        return [row.ordinal for row in fresh], count_terms(self._analyzer(), (row.chunk.full_text for row in fresh))
+
+    # -- sweeping -------------------------------------------------------------------------------------------------
+
+    @contextmanager
+    def _staging(self) -> Iterator[None]:
+        descriptor = self._database.lock("staging.lock", shared=True, wait=LOCK_SECONDS)
+        if descriptor is None:
+            raise Unavailable("another process is sweeping the store; try again", code="locked", retryable=True)
+        try:
+            yield
+        finally:
+            self._database.unlock(descriptor, "staging.lock")
+
+    def sweep_once(self) -> None:
+        """Remove what dead writers staged, on this handle's first write."""
+        if not self._swept:
+            self._swept = True
+            self.sweep()
+
+    def sweep(self) -> int:
+        """Remove generations staged by writers that are gone; nothing happens while any process is staging."""
+        with self._database.read() as connection:
+            staged = connection.execute("SELECT pk FROM generation WHERE published_seq IS NULL").fetchall()
+        if not staged:
+            return 0
+        descriptor = self._database.lock("staging.lock", shared=False)
+        if descriptor is None:
+            return 0
+        try:
+            for (generation,) in staged:
+                self._discard(generation)
+        finally:
+            self._database.unlock(descriptor, "staging.lock")
+        return len(staged)
+
+    def _discard(self, generation: int) -> None:
+        while True:
+            with self._database.write() as connection:
+                found = connection.execute(
+                    "SELECT r.pk FROM generation g JOIN row r ON r.first_gen = g.pk"
+                    " WHERE g.pk = ? AND g.published_seq IS NULL LIMIT 5000",
+                    (generation,),
+                ).fetchall()
+                sql.delete_rows(connection, (pk for (pk,) in found))
+                if not found:
+                    if connection.execute(
+                        "SELECT 1 FROM generation WHERE pk = ? AND published_seq IS NULL", (generation,)
+                    ).fetchone():
+                        sql.delete_generation(connection, generation)
+                    return
+
+
+def _groups(writes: Sequence[SourceWrite]) -> Iterator[list[SourceWrite]]:
+    """Runs of writes that fit one transaction; a large source stands alone, and no source stands twice in a run."""
+    group: list[SourceWrite] = []
+    chunks = 0
+    names: set[str] = set()
+    for write in writes:
+        size = len(write.chunks)
+        if group and (chunks + size > BATCH_CHUNKS or write.record.source_id in names):
+            yield group
+            group, chunks, names = [], 0, set()
+        group.append(write)
+        names.add(write.record.source_id)
+        chunks += size
+    if group:
+        yield group
+
+
+def _space(connection: sqlite3.Connection, plan: Prepared) -> int | None:
+    vectors = plan.write.vectors
+    return None if vectors is None else sql.space_key(connection, vectors.space, create=True)
+
+
+def _active(connection: sqlite3.Connection, namespace: int, source_id: str) -> _Active | None:
+    found = connection.execute(
+        "SELECT s.pk, s.active, g.number, g.revision, s.last_number, s.status, s.corpus_id, s.ledger"
+        " FROM source s LEFT JOIN generation g ON g.pk = s.active WHERE s.ns = ? AND s.source_id = ?",
+        (namespace, source_id),
+    ).fetchone()
+    if found is None:
+        return None
+    source, generation, number, revision, *rest = found
+    return _Active(source, generation, None if generation is None else Version(number, revision), *rest)
+
+
+def _conflict(connection: sqlite3.Connection, namespace: int, plan: Prepared) -> str | None:
+    """Why this plan may not be published, or None. Raises when it may, but was made against another generation."""
+    active = _active(connection, namespace, plan.source_id)
+    assert active is not None
+    conflict = _owner_conflict(active, plan.source_id, plan.write.record.corpus_id) or _version_conflict(
+        active, plan.source_id, plan.write.expected
+    )
+    if conflict is None and active.generation != plan.base:
+        raise _Replan
+    return conflict
+
+
+def _owner_conflict(active: _Active, source_id: str, corpus_id: str | None) -> str | None:
+    if corpus_id is None or active.corpus_id in (None, corpus_id) or active.status in (None, "deleted"):
+        return None
+    return f"{source_id!r} belongs to corpus {active.corpus_id!r}"
+
+
+def _version_conflict(active: _Active, source_id: str, expected: Version | None) -> str | None:
+    if active.version == expected:
+        return None
+    return f"{source_id!r} is at {_told(active.version)}, not {_told(expected)}"
+
+
+def _told(version: Version | None) -> str:
+    return "no generation" if version is None else f"generation {version.generation} revision {version.revision}"
+
+
+def _publish(connection: sqlite3.Connection, namespace: int, plan: Prepared, generation: int) -> WriteOutcome:
+    """Make a staged generation the active one. The caller has compared versions in this transaction."""
+    active = _active(connection, namespace, plan.source_id)
+    assert active is not None
+    seq, at = sql.add_change(
+        connection,
+        "metadata" if plan.write.keep_generation else "publish",
+        namespace,
+        active.source,
+        generation,
+    )
+    version = Version(active.last_number + 1, 1)
+    if plan.write.keep_generation and active.version is not None:
+        version = Version(active.version.generation, active.version.revision + 1)
+    connection.execute(
+        "UPDATE generation SET number = ?, revision = ?, published_seq = ?, published_at = ? WHERE pk = ?",
+        (*version, seq, at, generation),
+    )
+    queued = sql.link_vectors(connection, _space(connection, plan), plan.rows, generation, seq)
+    carried = {row.carried for row in plan.rows if row.carried is not None}
+    if active.generation is not None:
+        sql.retire(connection, active.generation, (pk for pk in plan.base_rows if pk not in carried), seq, at)
+    record = _published_record(plan, active, version, at)
+    connection.execute(
+        "UPDATE source SET active = ?, last_number = max(last_number, ?), status = ?, corpus_id = ?, ledger = ?"
+        " WHERE pk = ?",
+        (generation, version.generation, record.status, record.corpus_id, codecs.encode_ledger(record), active.source),
+    )
+    return WriteOutcome(
+        source_id=plan.source_id, version=version, chunk_count=len(plan.rows), carried=len(carried), queued=queued
+    )
+
+
+def _published_record(plan: Prepared, active: _Active, version: Version, at: int) -> SourceRecord:
+    record = plan.write.record
+    before = codecs.decode_ledger(active.ledger) if active.ledger is not None and active.status else None
+    now = codecs.instant_of(at)
+    return replace(
+        record,
+        corpus_id=record.corpus_id if record.corpus_id is not None or before is None else before.corpus_id,
+        version=version,
+        chunk_count=len(plan.rows),
+        parent_count=len(plan.parents),
+        first_seen_at=(before.first_seen_at if before else None) or record.first_seen_at or now,
+        last_seen_at=now,
+        indexed_at=now,
+        failed_at=record.failed_at or (before.failed_at if before else None),
+        deleted_at=None,
+    )
+
+
+def _delete(
+    connection: sqlite3.Connection, namespace: int, source_id: str, active: _Active, forget: bool, run_id: int | None
+) -> WriteOutcome:
+    chunk_count = 0
+    at = codecs.now()
+    if active.generation is not None:
+        seq, at = sql.add_change(connection, "delete", namespace, active.source, active.generation)
+        alive = connection.execute("SELECT row FROM manifest WHERE generation = ?", (active.generation,)).fetchall()
+        sql.retire(connection, active.generation, (pk for (pk,) in alive), seq, at)
+        chunk_count = len(alive)
+    status, corpus_id, ledger = None, None, None
+    if not forget and active.ledger is not None and active.status is not None:
+        record = codecs.decode_ledger(active.ledger)
+        if active.status != "deleted":
+            record = replace(
+                record,
+                status="deleted",
+                version=None,
+                chunk_count=0,
+                parent_count=0,
+                deleted_at=codecs.instant_of(at),
+                run_id=run_id if run_id is not None else record.run_id,
+            )
+        status, corpus_id, ledger = record.status, record.corpus_id, codecs.encode_ledger(record)
+    connection.execute(
+        "UPDATE source SET active = NULL, status = ?, corpus_id = ?, ledger = ? WHERE pk = ?",
+        (status, corpus_id, ledger, active.source),
+    )
+    return WriteOutcome(source_id=source_id, chunk_count=chunk_count)
