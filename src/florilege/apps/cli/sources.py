@@ -74,11 +74,9 @@ def _show(corpus: Corpus, args: argparse.Namespace) -> int:
         if value is not None:
             print(f"{paint(f'{name:<12}', DIM, on)} {value}")
     for item in history:
-        print(
-            f"{paint('generation', DIM, on)}   {item.generation}.{item.revision} {item.state}, {item.chunk_count} chunks"
-        )
+        label = paint("generation", DIM, on)
+        print(f"{label}   {item.generation}.{item.revision} {item.state}, {item.chunk_count} chunks")
     for chunk in chunks:
-        print(
-            f"{chunk.ordinal:>5}  {len(chunk.content):>5} chars  {chunk.chunk_id}  {paint(place(chunk.provenance), DIM, on)}"
-        )
+        where = paint(place(chunk.provenance), DIM, on)
+        print(f"{chunk.ordinal:>5}  {len(chunk.content):>5} chars  {chunk.chunk_id}  {where}")
     return 0
