@@ -19,6 +19,7 @@ from tokenizers import Tokenizer
 
 from florilege.embed.windows import Window, cut
 from florilege.model.errors import ConfigError
+from florilege.text.clean import clean_text
 
 Pooling = Literal["mean", "cls"]
 File = str | os.PathLike[str] | bytes
@@ -57,12 +58,12 @@ class Engine:
 
     def encode(self, text: str) -> list[int]:
         """The ids of ``text``, special tokens included."""
-        ids: list[int] = self._tokenizer.encode(_storable(text)).ids
+        ids: list[int] = self._tokenizer.encode(clean_text(text)).ids
         return ids
 
     def windows(self, texts: Sequence[str], prefix: str, limit: int | None) -> list[Window]:
         """The windows of all ``texts``, each beginning with ``prefix``."""
-        inputs = [_storable(prefix + text) for text in texts]
+        inputs = [clean_text(prefix + text) for text in texts]
         before = self._tokenizer.encode(prefix.rstrip(), add_special_tokens=False).ids if prefix else []
         windows = []
         for number, encoding in enumerate(self._tokenizer.encode_batch(inputs, add_special_tokens=False)):
@@ -137,7 +138,3 @@ def _processors() -> int:
         return len(os.sched_getaffinity(0))
     except AttributeError:  # macOS
         return os.cpu_count() or 1
-
-
-def _storable(text: str) -> str:
-    return text.encode("utf-8", "replace").decode("utf-8")
