@@ -12,7 +12,7 @@ from florilege.interfaces.stores import Fence, RunRecord
 from florilege.model.errors import Conflict
 from florilege.stores import codecs
 from florilege.stores.sqlite.connection import Database
-from florilege.stores.sqlite.rows import namespace_key
+from florilege.stores.sqlite.writing.rows import namespace_key
 
 LEASE_SECONDS = 60.0
 

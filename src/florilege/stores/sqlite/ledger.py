@@ -13,7 +13,7 @@ from florilege.model.ledger import GenerationRecord, SourceRecord, Version
 from florilege.stores import codecs
 from florilege.stores.sqlite.connection import Database
 from florilege.stores.sqlite.leases import check_fence
-from florilege.stores.sqlite.rows import namespace_key, source_key
+from florilege.stores.sqlite.writing.rows import namespace_key, source_key
 
 _SELECT = (
     "SELECT s.source_id, s.ledger, g.number, g.revision, coalesce(g.chunk_count, 0), coalesce(g.parent_count, 0)"

@@ -163,7 +163,6 @@ CREATE TABLE lease (
     expires REAL NOT NULL,
     PRIMARY KEY (ns, corpus_id)
 ) WITHOUT ROWID;
-CREATE TABLE stage_cache (key BLOB PRIMARY KEY, value BLOB NOT NULL, used INTEGER NOT NULL) WITHOUT ROWID;
 """
 
 _MIGRATIONS: dict[int, str] = {}

@@ -19,10 +19,10 @@ from florilege.stores.fields import Fields
 from florilege.stores.sqlite.connection import Database
 from florilege.stores.sqlite.leases import Leases
 from florilege.stores.sqlite.ledger import Ledger
-from florilege.stores.sqlite.snapshot import Pinned, SQLiteSnapshot
+from florilege.stores.sqlite.reading.snapshot import Pinned, SQLiteSnapshot
 from florilege.stores.sqlite.vectors import Vectors
-from florilege.stores.sqlite.vocabulary import TextAnalyzer
-from florilege.stores.sqlite.writes import Writer
+from florilege.stores.sqlite.writing.vocabulary import TextAnalyzer
+from florilege.stores.sqlite.writing.writer import Writer
 
 if TYPE_CHECKING:
     from florilege.stores.resident.search import Search
@@ -103,7 +103,7 @@ class SQLiteStore:
     def _searching(self) -> Search:
         search = self._search
         if search is None:
-            from florilege.stores.sqlite.feed import search_of
+            from florilege.stores.sqlite.reading.feed import search_of
 
             search = self._search = search_of(self._database, self._fields, self._oldest)
         return search

@@ -13,7 +13,7 @@ from florilege.model.failpoints import failpoint
 from florilege.stores import codecs
 from florilege.stores.sqlite.connection import Database
 from florilege.stores.sqlite.leases import check_fence
-from florilege.stores.sqlite.rows import add_change, namespace_key, space_key, vector_keys
+from florilege.stores.sqlite.writing.rows import add_change, namespace_key, space_key, vector_keys
 
 _WAITING = (
     " FROM embed_queue q JOIN row r ON r.pk = q.row JOIN generation g ON g.pk = r.first_gen"
@@ -66,6 +66,7 @@ class Vectors:
             pk = space_key(connection, space, create=True)
             assert pk is not None
             _keep(connection, pk, keys, blobs)
+            failpoint("vectors")
 
     def pending(self, namespace: str, space: EmbeddingSpace, after: int, limit: int) -> list[PendingVector]:
         """See :meth:`florilege.interfaces.stores.DataStore.pending_vectors`."""

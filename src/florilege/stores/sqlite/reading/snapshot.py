@@ -15,7 +15,7 @@ from florilege.model.filters import Filter
 from florilege.stores import codecs
 from florilege.stores.fields import Fields
 from florilege.stores.sqlite.connection import Database
-from florilege.stores.sqlite.vocabulary import TextAnalyzer, lookup
+from florilege.stores.sqlite.writing.vocabulary import TextAnalyzer, lookup
 
 if TYPE_CHECKING:
     from florilege.stores.resident.search import Search

@@ -7,45 +7,26 @@ writes next and finds no stager alive (``staging.lock``) sweeps them.
 
 from __future__ import annotations
 
-import sqlite3
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
-from typing import NamedTuple
 
 from florilege.interfaces.stores import Fence, SourceWrite, WriteOutcome
 from florilege.model.errors import Unavailable
 from florilege.model.failpoints import failpoint
-from florilege.model.ledger import SourceRecord, Version
-from florilege.stores import codecs
-from florilege.stores.sqlite import rows as sql
+from florilege.model.ledger import Version
 from florilege.stores.sqlite.connection import LOCK_SECONDS, Database
 from florilege.stores.sqlite.leases import check_fence
-from florilege.stores.sqlite.prepare import Prepared, Row, prepare
-from florilege.stores.sqlite.vocabulary import TextAnalyzer, Vocabulary, count_terms, lexemes
+from florilege.stores.sqlite.writing import publication
+from florilege.stores.sqlite.writing import rows as sql
+from florilege.stores.sqlite.writing.prepare import Prepared, Row, prepare
+from florilege.stores.sqlite.writing.vocabulary import TextAnalyzer, Vocabulary, count_terms, lexemes
 
 BATCH_CHUNKS = 2000
 """Chunks a transaction holds."""
 
 
 _Publish = Callable[[str, Sequence[SourceWrite], Fence | None], list[WriteOutcome]]
-
-
-class _Active(NamedTuple):
-    """A source as it stands inside the write transaction."""
-
-    source: int
-    generation: int | None
-    version: Version | None
-    last_number: int
-    status: str | None
-    corpus_id: str | None
-    ledger: bytes | None
-
-
-class _Replan(Exception):
-    """The plan was made against a generation that has been replaced since."""
 
 
 class Writer:
@@ -86,32 +67,32 @@ class Writer:
             check_fence(connection, namespace, fence)
             ns = sql.namespace_key(connection, namespace)
             for source_id, version in expected.items():
-                active = None if ns is None else _active(connection, ns, source_id)
+                active = None if ns is None else publication.active_source(connection, ns, source_id)
                 if active is None:
                     missing = None if version is None else f"{source_id!r} is not in the store"
                     outcomes.append(WriteOutcome(source_id=source_id, conflict=missing))
                     continue
                 owner = fence.corpus_id if fence else None
-                conflict = _owner_conflict(active, source_id, owner)
+                conflict = publication.owner_conflict(active, source_id, owner)
                 if conflict is None and version is not None:
-                    conflict = _version_conflict(active, source_id, version)
+                    conflict = publication.version_conflict(active, source_id, version)
                 if conflict is not None:
                     outcomes.append(WriteOutcome(source_id=source_id, conflict=conflict))
                     continue
                 assert ns is not None
-                outcomes.append(_delete(connection, ns, source_id, active, forget, run_id))
+                outcomes.append(publication.delete(connection, ns, source_id, active, forget, run_id))
             failpoint("delete")
         return outcomes
 
     # -- staging and publishing -----------------------------------------------------------------------------------
 
     def _replanned(
-        self, publish: _Publish, namespace: str, writes: Sequence[SourceWrite], fence: Fence | None
+        self, attempt: _Publish, namespace: str, writes: Sequence[SourceWrite], fence: Fence | None
     ) -> list[WriteOutcome]:
         for _ in range(5):
             try:
-                return publish(namespace, writes, fence)
-            except _Replan:
+                return attempt(namespace, writes, fence)
+            except publication.Replan:
                 continue
         raise Unavailable("the source changed again and again while this write was prepared", retryable=True)
 
@@ -129,15 +110,17 @@ class Writer:
             assert ns is not None
             for plan, (analysed, counters) in zip(plans, counted, strict=True):
                 source = sql.source_key(connection, ns, plan.source_id)
-                conflict = _conflict(connection, ns, plan)
+                conflict = publication.conflict_of(connection, ns, plan)
                 if conflict is not None:
                     outcomes.append(WriteOutcome(source_id=plan.source_id, conflict=conflict))
                     continue
                 metadata = sql.keep_metadata(connection, plan.metadata)
                 generation = sql.add_generation(connection, ns, source, plan, metadata)
                 words = dict(zip(analysed, lexemes(connection, self._vocabulary, counters), strict=True))
-                sql.add_rows(connection, source, generation, plan.rows, words, metadata, _space(connection, plan))
-                outcomes.append(_publish(connection, ns, plan, generation))
+                sql.add_rows(
+                    connection, source, generation, plan.rows, words, metadata, publication.space_of(connection, plan)
+                )
+                outcomes.append(publication.publish(connection, ns, plan, generation))
             failpoint("publish.before")
         return outcomes
 
@@ -151,7 +134,7 @@ class Writer:
                 ns = sql.namespace_key(connection, namespace, create=True)
                 assert ns is not None
                 source = sql.source_key(connection, ns, plan.source_id)
-                conflict = _conflict(connection, ns, plan)
+                conflict = publication.conflict_of(connection, ns, plan)
                 if conflict is not None:
                     return [WriteOutcome(source_id=plan.source_id, conflict=conflict)]
                 metadata = sql.keep_metadata(connection, plan.metadata)
@@ -162,9 +145,9 @@ class Writer:
                     failpoint("stage")
                 with self._database.write() as connection:
                     check_fence(connection, namespace, fence)
-                    conflict = _conflict(connection, ns, plan)
+                    conflict = publication.conflict_of(connection, ns, plan)
                     if conflict is None:
-                        outcome = _publish(connection, ns, plan, generation)
+                        outcome = publication.publish(connection, ns, plan, generation)
                     failpoint("publish.before")
             except BaseException:
                 self._discard(generation)
@@ -188,7 +171,7 @@ class Writer:
             check_fence(connection, namespace, fence)
             metadata = sql.keep_metadata(connection, {row.metadata: plan.metadata[row.metadata] for row in piece})
             words = dict(zip(analysed, lexemes(connection, self._vocabulary, counters), strict=True))
-            sql.add_rows(connection, source, generation, piece, words, metadata, _space(connection, plan))
+            sql.add_rows(connection, source, generation, piece, words, metadata, publication.space_of(connection, plan))
 
     def _count(self, rows: Sequence[Row]) -> tuple[list[int], list[Counter[str]]]:
         fresh = [row for row in rows if row.carried is None and row.twin is None]
@@ -260,130 +243,3 @@ def _groups(writes: Sequence[SourceWrite]) -> Iterator[list[SourceWrite]]:
         chunks += size
     if group:
         yield group
-
-
-def _space(connection: sqlite3.Connection, plan: Prepared) -> int | None:
-    vectors = plan.write.vectors
-    return None if vectors is None else sql.space_key(connection, vectors.space, create=True)
-
-
-def _active(connection: sqlite3.Connection, namespace: int, source_id: str) -> _Active | None:
-    found = connection.execute(
-        "SELECT s.pk, s.active, g.number, g.revision, s.last_number, s.status, s.corpus_id, s.ledger"
-        " FROM source s LEFT JOIN generation g ON g.pk = s.active WHERE s.ns = ? AND s.source_id = ?",
-        (namespace, source_id),
-    ).fetchone()
-    if found is None:
-        return None
-    source, generation, number, revision, *rest = found
-    return _Active(source, generation, None if generation is None else Version(number, revision), *rest)
-
-
-def _conflict(connection: sqlite3.Connection, namespace: int, plan: Prepared) -> str | None:
-    """Why this plan may not be published, or None. Raises when it may, but was made against another generation."""
-    active = _active(connection, namespace, plan.source_id)
-    assert active is not None
-    conflict = _owner_conflict(active, plan.source_id, plan.write.record.corpus_id) or _version_conflict(
-        active, plan.source_id, plan.write.expected
-    )
-    if conflict is None and active.generation != plan.base:
-        raise _Replan
-    return conflict
-
-
-def _owner_conflict(active: _Active, source_id: str, corpus_id: str | None) -> str | None:
-    if corpus_id is None or active.corpus_id in (None, corpus_id) or active.status in (None, "deleted"):
-        return None
-    return f"{source_id!r} belongs to corpus {active.corpus_id!r}"
-
-
-def _version_conflict(active: _Active, source_id: str, expected: Version | None) -> str | None:
-    if active.version == expected:
-        return None
-    return f"{source_id!r} is at {_told(active.version)}, not {_told(expected)}"
-
-
-def _told(version: Version | None) -> str:
-    return "no generation" if version is None else f"generation {version.generation} revision {version.revision}"
-
-
-def _publish(connection: sqlite3.Connection, namespace: int, plan: Prepared, generation: int) -> WriteOutcome:
-    """Make a staged generation the active one. The caller has compared versions in this transaction."""
-    active = _active(connection, namespace, plan.source_id)
-    assert active is not None
-    seq, at = sql.add_change(
-        connection,
-        "metadata" if plan.write.keep_generation else "publish",
-        namespace,
-        active.source,
-        generation,
-    )
-    version = Version(active.last_number + 1, 1)
-    if plan.write.keep_generation and active.version is not None:
-        version = Version(active.version.generation, active.version.revision + 1)
-    connection.execute(
-        "UPDATE generation SET number = ?, revision = ?, published_seq = ?, published_at = ? WHERE pk = ?",
-        (*version, seq, at, generation),
-    )
-    queued = sql.link_vectors(connection, _space(connection, plan), plan.rows, generation, seq)
-    carried = {row.carried for row in plan.rows if row.carried is not None}
-    if active.generation is not None:
-        sql.retire(connection, active.generation, (pk for pk in plan.base_rows if pk not in carried), seq, at)
-    record = _published_record(plan, active, version, at)
-    connection.execute(
-        "UPDATE source SET active = ?, last_number = max(last_number, ?), status = ?, corpus_id = ?, ledger = ?"
-        " WHERE pk = ?",
-        (generation, version.generation, record.status, record.corpus_id, codecs.encode_ledger(record), active.source),
-    )
-    return WriteOutcome(
-        source_id=plan.source_id, version=version, chunk_count=len(plan.rows), carried=len(carried), queued=queued
-    )
-
-
-def _published_record(plan: Prepared, active: _Active, version: Version, at: int) -> SourceRecord:
-    record = plan.write.record
-    before = codecs.decode_ledger(active.ledger) if active.ledger is not None and active.status else None
-    now = codecs.instant_of(at)
-    return replace(
-        record,
-        corpus_id=record.corpus_id if record.corpus_id is not None or before is None else before.corpus_id,
-        version=version,
-        chunk_count=len(plan.rows),
-        parent_count=len(plan.parents),
-        first_seen_at=(before.first_seen_at if before else None) or record.first_seen_at or now,
-        last_seen_at=now,
-        indexed_at=now,
-        failed_at=record.failed_at or (before.failed_at if before else None),
-        deleted_at=None,
-    )
-
-
-def _delete(
-    connection: sqlite3.Connection, namespace: int, source_id: str, active: _Active, forget: bool, run_id: int | None
-) -> WriteOutcome:
-    chunk_count = 0
-    at = codecs.now()
-    if active.generation is not None:
-        seq, at = sql.add_change(connection, "delete", namespace, active.source, active.generation)
-        alive = connection.execute("SELECT row FROM manifest WHERE generation = ?", (active.generation,)).fetchall()
-        sql.retire(connection, active.generation, (pk for (pk,) in alive), seq, at)
-        chunk_count = len(alive)
-    status, corpus_id, ledger = None, None, None
-    if not forget and active.ledger is not None and active.status is not None:
-        record = codecs.decode_ledger(active.ledger)
-        if active.status != "deleted":
-            record = replace(
-                record,
-                status="deleted",
-                version=None,
-                chunk_count=0,
-                parent_count=0,
-                deleted_at=codecs.instant_of(at),
-                run_id=run_id if run_id is not None else record.run_id,
-            )
-        status, corpus_id, ledger = record.status, record.corpus_id, codecs.encode_ledger(record)
-    connection.execute(
-        "UPDATE source SET active = NULL, status = ?, corpus_id = ?, ledger = ? WHERE pk = ?",
-        (status, corpus_id, ledger, active.source),
-    )
-    return WriteOutcome(source_id=source_id, chunk_count=chunk_count)

@@ -1,0 +1,1 @@
+"""The read path: snapshots, and what resident arrays are fed with."""

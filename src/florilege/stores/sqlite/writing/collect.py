@@ -1,0 +1,133 @@
+"""Collection: what no reader can ask for any more is removed, in short transactions."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections import defaultdict
+from collections.abc import Iterable
+
+from florilege.interfaces.stores import Fence
+from florilege.model.failpoints import failpoint
+from florilege.stores import codecs
+from florilege.stores.sqlite.connection import Database
+from florilege.stores.sqlite.leases import check_fence
+from florilege.stores.sqlite.writing import rows as sql
+
+RETENTION_SECONDS = 600.0
+"""A generation retired less long ago is still some reader's."""
+
+VECTOR_SECONDS = 7 * 86_400.0
+"""An unreferenced vector younger than this may be needed again."""
+
+_GENERATIONS_A_TRANSACTION = 200
+
+
+def collect(
+    database: Database,
+    namespace: str,
+    *,
+    keep_generations: int,
+    retention: float,
+    vector_age: float,
+    fence: Fence | None,
+) -> dict[str, int]:
+    """See :meth:`florilege.stores.SQLiteStore.collect`."""
+    counts = {"generations": 0, "rows": 0, "documents": 0, "metadata": 0, "vectors": 0, "sources": 0}
+    before = codecs.now() - int(retention * 1_000_000)
+    with database.read() as connection:
+        doomed = _doomed(connection, namespace, keep_generations, before)
+    for start in range(0, len(doomed), _GENERATIONS_A_TRANSACTION):
+        batch = doomed[start : start + _GENERATIONS_A_TRANSACTION]
+        with database.write() as connection:
+            check_fence(connection, namespace, fence)
+            counts["generations"] += len(batch)
+            counts["rows"] += _remove(connection, batch)
+            failpoint("collect")
+    with database.write() as connection:
+        check_fence(connection, namespace, fence)
+        for name, statement, values in _UNREFERENCED:
+            moment = codecs.now() - int(vector_age * 1_000_000)
+            counts[name] += connection.execute(statement, (moment,) * values).rowcount
+        failpoint("collect")
+    return counts
+
+
+_UNREFERENCED = (
+    (
+        "documents",
+        "DELETE FROM document WHERE hash NOT IN (SELECT document FROM generation WHERE document IS NOT NULL)",
+        0,
+    ),
+    (
+        "metadata",
+        "DELETE FROM metadata WHERE pk NOT IN (SELECT metadata FROM row UNION SELECT metadata FROM generation"
+        " UNION SELECT metadata FROM parent)",
+        0,
+    ),
+    (
+        "vectors",
+        "DELETE FROM vector WHERE created < ? AND NOT EXISTS (SELECT 1 FROM row_vector v WHERE v.vector = vector.pk)",
+        1,
+    ),
+    (
+        "sources",
+        "DELETE FROM source WHERE status IS NULL AND NOT EXISTS (SELECT 1 FROM generation g WHERE g.source = source.pk)",
+        0,
+    ),
+)
+
+
+def _doomed(
+    connection: sqlite3.Connection, namespace: str, keep_generations: int, before: int
+) -> list[tuple[int, int]]:
+    """Generations to collect and their sources, by source.
+
+    Kept are: the active generation, the last revision of the newest ``keep_generations`` other numbers of a source
+    that is not deleted, what is pinned, and what was retired after ``before``.
+    """
+    found = connection.execute(
+        "SELECT s.pk, g.pk, g.number, g.revision, g.retired_at, g.pinned, s.active, a.number"
+        " FROM namespace n JOIN source s ON s.ns = n.pk JOIN generation g ON g.source = s.pk"
+        " LEFT JOIN generation a ON a.pk = s.active"
+        " WHERE n.name = ? AND g.published_seq IS NOT NULL ORDER BY s.pk, g.number DESC, g.revision DESC",
+        (namespace,),
+    ).fetchall()
+    doomed = []
+    kept: dict[int, set[int]] = defaultdict(set)
+    for source, generation, number, _, retired_at, pinned, active, active_number in found:
+        last_revision = number not in kept[source] and number != active_number
+        room = active is not None and len(kept[source]) < keep_generations
+        if last_revision and room:
+            kept[source].add(number)
+        elif generation != active and not pinned and retired_at <= before:
+            doomed.append((source, generation))
+    return doomed
+
+
+def _remove(connection: sqlite3.Connection, batch: Iterable[tuple[int, int]]) -> int:
+    """Remove generations with the rows no other generation of their source holds; readers from before are told."""
+    by_source: dict[int, list[int]] = defaultdict(list)
+    for source, generation in batch:
+        by_source[source].append(generation)
+    removed = 0
+    for source, generations in by_source.items():
+        held: set[int] = set()
+        doomed: set[int] = set()
+        horizon = 0
+        for generation, retired_seq in connection.execute(
+            "SELECT pk, retired_seq FROM generation WHERE source = ?", (source,)
+        ).fetchall():
+            rows = connection.execute("SELECT row FROM manifest WHERE generation = ?", (generation,)).fetchall()
+            (doomed if generation in generations else held).update(row for (row,) in rows)
+            if generation in generations:
+                horizon = max(horizon, retired_seq)
+        sql.delete_rows(connection, doomed - held)
+        for generation in generations:
+            sql.delete_generation(connection, generation)
+        connection.execute(
+            "INSERT INTO meta (key, value) VALUES ('horizon', ?)"
+            " ON CONFLICT (key) DO UPDATE SET value = max(value, excluded.value)",
+            (horizon,),
+        )
+        removed += len(doomed - held)
+    return removed
