@@ -1,1 +1,9 @@
-"""."""
+"""For plugin authors and tests: fakes that count, text that hurts, and the contract suites.
+
+The suites need pytest and hypothesis; they live in their own modules (``florilege.testing.splitters``, ``.chunkers``,
+``.stores``, ``.filters``), so that the fakes can be had without them.
+"""
+
+from florilege.testing.fakes import CountingEmbedder
+
+__all__ = ["CountingEmbedder"]
