@@ -16,11 +16,13 @@ from florilege.interfaces.stores import Capabilities, Fence, PendingVector, RunR
 from florilege.model.filters import OPERATORS, Filter
 from florilege.model.ledger import GenerationRecord, SourceRecord, Version
 from florilege.stores.fields import Fields
+from florilege.stores.sqlite import maintenance
 from florilege.stores.sqlite.connection import Database
 from florilege.stores.sqlite.leases import Leases
 from florilege.stores.sqlite.ledger import Ledger
 from florilege.stores.sqlite.reading.snapshot import Pinned, SQLiteSnapshot
 from florilege.stores.sqlite.vectors import Vectors
+from florilege.stores.sqlite.writing.collect import RETENTION_SECONDS, VECTOR_SECONDS, collect
 from florilege.stores.sqlite.writing.vocabulary import TextAnalyzer
 from florilege.stores.sqlite.writing.writer import Writer
 
@@ -239,6 +241,42 @@ class SQLiteStore:
     ) -> int:
         """Give waiting chunks their vectors (None: those kept under their keys); returns how many rows took one."""
         return self._vectors.fill(namespace, space, pending, vectors, fence)
+
+    # -- care -----------------------------------------------------------------------------------------------------
+
+    def collect(
+        self,
+        namespace: str,
+        *,
+        keep_generations: int = 1,
+        retention: float = RETENTION_SECONDS,
+        vector_age: float = VECTOR_SECONDS,
+        fence: Fence | None = None,
+    ) -> dict[str, int]:
+        """Remove what nobody can ask for any more; returns how many of each thing went.
+
+        A source keeps its active generation, the newest ``keep_generations`` others (a deleted source none), pinned
+        ones, and all that was retired less than ``retention`` seconds ago. Then go documents, metadata, forgotten
+        sources and, past ``vector_age`` seconds, vectors nothing refers to. Snapshots from before raise NotFound
+        (code ``collected``).
+        """
+        self._writer.sweep()
+        return collect(
+            self._database,
+            namespace,
+            keep_generations=keep_generations,
+            retention=retention,
+            vector_age=vector_age,
+            fence=fence,
+        )
+
+    def check(self) -> list[str]:
+        """What is wrong with the store, in words; empty when nothing is. Reads all of it."""
+        return maintenance.check(self._database, self._analyzer())
+
+    def backup(self, path: str | os.PathLike[str]) -> None:
+        """A consistent copy in a new folder, while the store is in use."""
+        maintenance.backup(self._database, Path(path))
 
     # -- the end --------------------------------------------------------------------------------------------------
 

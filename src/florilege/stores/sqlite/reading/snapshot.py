@@ -15,6 +15,7 @@ from florilege.model.filters import Filter
 from florilege.stores import codecs
 from florilege.stores.fields import Fields
 from florilege.stores.sqlite.connection import Database
+from florilege.stores.sqlite.maintenance import analyzer_version
 from florilege.stores.sqlite.writing.vocabulary import TextAnalyzer, lookup
 
 if TYPE_CHECKING:
@@ -63,7 +64,10 @@ class SQLiteSnapshot:
         terms = sorted(set(self._store.analyzer().query_terms(text)))
         with self._store.database.read() as connection:
             numbers = lookup(connection, terms)
+            stale = analyzer_version(connection) not in (None, self._store.analyzer().version)
         facts: dict[str, Any] = {"terms": terms, "known_terms": sorted(numbers)}
+        if stale:
+            facts["stale_lexemes"] = True
         return [numbers[term] for term in terms if term in numbers], facts
 
     def _named(self, rows: Sequence[int]) -> dict[int, tuple[str, str]]:

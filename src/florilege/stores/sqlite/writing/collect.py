@@ -71,7 +71,8 @@ _UNREFERENCED = (
     ),
     (
         "sources",
-        "DELETE FROM source WHERE status IS NULL AND NOT EXISTS (SELECT 1 FROM generation g WHERE g.source = source.pk)",
+        "DELETE FROM source WHERE status IS NULL"
+        " AND NOT EXISTS (SELECT 1 FROM generation g WHERE g.source = source.pk)",
         0,
     ),
 )

@@ -17,6 +17,7 @@ from florilege.model.failpoints import failpoint
 from florilege.model.ledger import Version
 from florilege.stores.sqlite.connection import LOCK_SECONDS, Database
 from florilege.stores.sqlite.leases import check_fence
+from florilege.stores.sqlite.maintenance import settle_words
 from florilege.stores.sqlite.writing import publication
 from florilege.stores.sqlite.writing import rows as sql
 from florilege.stores.sqlite.writing.prepare import Prepared, Row, prepare
@@ -36,13 +37,13 @@ class Writer:
         self._database = database
         self._analyzer = analyzer
         self._vocabulary = Vocabulary()
-        self._swept = False
+        self._ready = False
         database.on_rollback.append(self._vocabulary.forget)
         database.on_fork.append(self._vocabulary.forget)
 
     def replace(self, namespace: str, writes: Sequence[SourceWrite], fence: Fence | None) -> list[WriteOutcome]:
         """See :meth:`florilege.interfaces.stores.DataStore.replace`."""
-        self.sweep_once()
+        self.ready()
         outcomes: list[WriteOutcome] = []
         for group in _groups(writes):
             if len(group[0].chunks) > BATCH_CHUNKS:
@@ -61,7 +62,7 @@ class Writer:
         run_id: int | None,
     ) -> list[WriteOutcome]:
         """See :meth:`florilege.interfaces.stores.DataStore.delete_sources`."""
-        self.sweep_once()
+        self.ready()
         outcomes = []
         with self._database.write() as connection:
             check_fence(connection, namespace, fence)
@@ -189,11 +190,12 @@ class Writer:
         finally:
             self._database.unlock(descriptor, "staging.lock")
 
-    def sweep_once(self) -> None:
-        """Remove what dead writers staged, on this handle's first write."""
-        if not self._swept:
-            self._swept = True
+    def ready(self) -> None:
+        """On this handle's first write: remove what dead writers staged, see that words are this analyser's."""
+        if not self._ready:
             self.sweep()
+            settle_words(self._database, self._analyzer(), self._vocabulary)
+            self._ready = True
 
     def sweep(self) -> int:
         """Remove generations staged by writers that are gone; nothing happens while any process is staging."""
