@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from itertools import takewhile
 
 from florilege.chunkers.base import Fingerprinted, check_flag, check_whole
-from florilege.chunkers.passages import ContextLine, Passages, pack, path_steps
-from florilege.chunkers.sections import Run, runs
-from florilege.chunkers.tables import table_chunks
+from florilege.chunkers.parts.passages import ContextLine, Passages, pack, path_steps
+from florilege.chunkers.parts.sections import Run, runs
+from florilege.chunkers.parts.tables import table_chunks
 from florilege.model.chunk import Chunk, Chunking
 from florilege.model.document import Document
 from florilege.split.characters import check_sizes
@@ -34,18 +34,20 @@ class StructuredChunker(Fingerprinted):
 
     def chunk_document(self, document: Document) -> Chunking:
         """Cut ``document`` by its parts; without parts its content is one narrative part."""
-        found = [chunk for run in runs(document, merge_pages=self.merge_pages) for chunk in self.cut(document, run)]
-        return Chunking(numbered(found))
+        chunks: list[Chunk] = []
+        for run in runs(document, merge_pages=self.merge_pages):
+            chunks += self.cut(document, run, len(chunks))
+        return Chunking(tuple(chunks))
 
-    def cut(self, document: Document, run: Run) -> list[Chunk]:
-        """The chunks of one run, ordinals still 0."""
+    def cut(self, document: Document, run: Run, first: int = 0) -> list[Chunk]:
+        """The chunks of one run, ordinals from ``first``."""
         context = ContextLine.of(document.title, run.trail, self.max_chars)
+        passages = Passages(document, run, context, first)
         if run.kind == "table":
-            return table_chunks(Passages(document, run, context), self.table_rows_per_chunk)
-        found = pack(document.content, run, context.room, self.overlap_chars)
-        chunks = Passages(document, run, context).exact(found)
+            return table_chunks(passages, self.table_rows_per_chunk)
+        chunks = passages.exact(pack(document.content, run, context.room, self.overlap_chars))
         if run.kind == "json":
-            chunks = [under_path(chunk, run.trail, document.title, self.max_chars) for chunk in chunks]
+            return [under_path(chunk, run.trail, document.title, self.max_chars) for chunk in chunks]
         return chunks
 
 

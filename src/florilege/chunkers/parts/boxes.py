@@ -48,7 +48,7 @@ def merged(boxes: list[BBox]) -> list[BBox]:
     found: list[BBox] = []
     height = 0.0
     for box in boxes:
-        if found and _stacked(found[-1], box, max(height, box[3] - box[1])):
+        if found and stacked(found[-1], box, max(height, box[3] - box[1])):
             last = found[-1]
             found[-1] = (min(last[0], box[0]), min(last[1], box[1]), max(last[2], box[2]), max(last[3], box[3]))
         else:
@@ -57,7 +57,8 @@ def merged(boxes: list[BBox]) -> list[BBox]:
     return found
 
 
-def _stacked(above: BBox, below: BBox, height: float) -> bool:
+def stacked(above: BBox, below: BBox, height: float) -> bool:
+    """Whether ``below`` continues the column of ``above``; ``height`` is that of a line."""
     common = min(above[2], below[2]) - max(above[0], below[0])
     width = min(above[2] - above[0], below[2] - below[0])
     return common >= _ALIGNED * width and -height <= below[1] - above[3] <= _NEAR * height

@@ -9,17 +9,17 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from florilege.chunkers.base import content_room, context_line
-from florilege.chunkers.boxes import Boxes
-from florilege.chunkers.sections import Run
-from florilege.model.chunk import Chunk, PageBox, ParentRef, Provenance
+from florilege.chunkers.parts.boxes import Boxes
+from florilege.chunkers.parts.sections import Run
+from florilege.model.chunk import Chunk, PageBox, Provenance
 from florilege.model.document import Document, Part, Span
-from florilege.split.boundaries import CODE, PROSE, SENTENCES, Level, trimmed
+from florilege.split.boundaries import CODE, LINES, PROSE, SENTENCES, WORDS, Level, trimmed
 from florilege.split.characters import spans
 
 Slice = tuple[int, int]
 
 _T = TypeVar("_T")
-_STEP = re.compile(r"\[[^\]]*\]|[^.\[\]$]+")
+_STEP = re.compile(r'\["(?:[^"\\]|\\.)*"\]|\[[^\]]*\]|[^.\[\]$]+')
 
 
 class PartEnds:
@@ -71,7 +71,7 @@ def ladder(run: Run) -> tuple[Level, ...]:
     elif code:
         inner = tuple(OutsideCode(level, code) if level is SENTENCES else level for level in PROSE)
     else:
-        inner = PROSE
+        inner = (LINES, SENTENCES, WORDS) if run.kind == "json" else PROSE
     if len(run.parts) < 2:
         return inner
     groups = _branch_ends(run.parts) if run.kind == "json" else []
@@ -118,10 +118,22 @@ class ContextLine:
 
 
 class Passages:
-    """Makes the chunks of one run: slices of the document, or texts derived from slices."""
+    """Makes the chunks of one run: slices of the document, or texts derived from slices. Numbered from ``first``.
 
-    def __init__(self, document: Document, run: Run, context: ContextLine) -> None:
+    ``trail`` is what stands above them when it is not what stands above the whole run.
+    """
+
+    def __init__(
+        self,
+        document: Document,
+        run: Run,
+        context: ContextLine,
+        first: int = 0,
+        trail: tuple[str, ...] | None = None,
+    ) -> None:
+        self._trail = run.trail if trail is None else trail
         self.document = document
+        self._ordinal = first
         self.run = run
         self.context = context
         self._starts = [part.span.start for part in run.parts]
@@ -130,10 +142,10 @@ class Passages:
         if context.shortened:
             self._metadata["context_shortened"] = True
 
-    def exact(self, found: Iterable[Slice], parent: ParentRef | None = None) -> list[Chunk]:
+    def exact(self, found: Iterable[Slice]) -> list[Chunk]:
         """One chunk a span, its content the slice itself."""
         content = self.document.content
-        return [self.made(content[start:end], ((start, end),), parent=parent) for start, end in found]
+        return [self.made(content[start:end], ((start, end),)) for start, end in found]
 
     def made(
         self,
@@ -142,7 +154,9 @@ class Passages:
         *,
         derived: bool = False,
         cell_ranges: tuple[str, ...] = (),
-        parent: ParentRef | None = None,
+        bboxes: tuple[PageBox, ...] | None = None,
+        chunker: str | None = None,
+        piece_id: str | None = None,
     ) -> Chunk:
         """A chunk of ``content``, which is the slices ``sources`` or, ``derived``, a text built from them."""
         document = self.document
@@ -150,10 +164,12 @@ class Passages:
         parts = [self.run.parts[index] for index in indices]
         only = parts[0].part_id if len(parts) == 1 else None
         derived = derived or any(part.confidence == "derived" for part in parts)
+        self._ordinal += 1
         return Chunk(
             source_id=document.source_id,
             namespace=document.namespace,
             content=content,
+            ordinal=self._ordinal - 1,
             context=self.context.line,
             metadata=dict(self._metadata),
             provenance=Provenance(
@@ -163,12 +179,13 @@ class Passages:
                 tables=_distinct([part.table for part in parts]),
                 json_paths=_distinct([part.json_path for part in parts]),
                 cell_ranges=cell_ranges,
-                headings=self.run.trail,
+                headings=self._trail,
                 source_spans=tuple([Span(start, end, only) for start, end in sources]),
-                bboxes=self._page_boxes(indices, sources),
+                bboxes=self._page_boxes(indices, sources) if bboxes is None else bboxes,
                 confidence="derived" if derived else "exact",
+                chunker=chunker,
+                piece_id=piece_id,
             ),
-            parent=parent,
         )
 
     def touched(self, sources: Sequence[Slice]) -> list[int]:

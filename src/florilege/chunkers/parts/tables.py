@@ -7,10 +7,11 @@ they fit; a row too long for a window is told cell by cell under its column name
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from florilege.chunkers.passages import Passages
+from florilege.chunkers.parts.passages import Passages
 from florilege.model.chunk import Chunk
 from florilege.model.document import Part
 from florilege.split.boundaries import first_ink, trimmed
@@ -32,17 +33,17 @@ class _Window(NamedTuple):
     derived: bool = False
 
 
-def table_chunks(passages: Passages, rows_per_chunk: int) -> list[Chunk]:
+def table_chunks(passages: Passages, rows_per_chunk: int | None, stops: Sequence[int] = ()) -> list[Chunk]:
     """The chunks of a run that is one table, with the headings above it.
 
-    A table whose rows cannot be found in its text is cut as lines.
+    No window crosses the row numbers ``stops``. A table whose rows cannot be found in its text is cut as lines.
     """
     run, content, room = passages.run, passages.document.content, passages.context.room
     part = run.parts[-1]
     rows = row_slices(part)
     if not rows:
         return passages.exact(spans(content, run.start, run.end, room))
-    cutter = _Cutter(content, part, (run.start, run.end), rows, room, rows_per_chunk)
+    cutter = _Cutter(content, part, (run.start, run.end), rows, room, rows_per_chunk, stops)
     return [_chunk(passages, part, window) for window in cutter.windows()]
 
 
@@ -65,12 +66,23 @@ def row_slices(part: Part) -> list[Slice]:
 class _Cutter:
     """One table being cut: ``head`` is its header as a slice, ``edges`` what its windows must cover."""
 
-    def __init__(self, text: str, part: Part, edges: Slice, rows: list[Slice], room: int, rows_per_chunk: int) -> None:
+    def __init__(
+        self,
+        text: str,
+        part: Part,
+        edges: Slice,
+        rows: list[Slice],
+        room: int,
+        rows_per_chunk: int | None,
+        stops: Sequence[int],
+    ) -> None:
         self.text = text
         self.part = part
         self.rows = rows
         self.room = room
-        self.limit = rows_per_chunk
+        self.limit = rows_per_chunk or len(rows)
+        self.stops = [*stops, len(rows)]
+        self.shown_bottom = False
         self.top = first_ink(text, edges[0], rows[0][0])
         self.bottom = trimmed(text, rows[-1][1], edges[1])
         self.head = (first_ink(text, part.span.start, rows[0][0]), trimmed(text, part.span.start, rows[0][0]))
@@ -80,7 +92,9 @@ class _Cutter:
         """The windows in order."""
         past = self._fill(0, self.top, 0)
         if past:
-            yield self._verbatim(self.top, self._end(past, self.top, 0), (0, past))
+            end = self._end(past, self.top, 0)
+            if self.text[self.top : end].strip():
+                yield self._verbatim(self.top, end, (0, past))
         else:
             yield from self._plain(self.top, self.rows[0][0], 0)
         cost = len(self.header) + 1 if self.header else 0
@@ -90,21 +104,22 @@ class _Cutter:
             if past == first:
                 yield from self._by_cells(first)
                 past += 1
-            elif cost:
-                body = (begin, self._end(past, begin, cost))
+                continue
+            body = (begin, self._end(past, begin, cost))
+            if not self.text[slice(*body)].strip():
+                continue  # rows of empty cells, written as empty lines
+            if cost:
                 content = f"{self.header}\n{self.text[slice(*body)]}"
                 yield _Window(content, (self.head, body), (first, past), derived=True)
             else:
-                yield self._verbatim(begin, self._end(past, begin, 0), (first, past))
+                yield self._verbatim(*body, (first, past))
         if self.bottom > self.rows[-1][1] and not self.shown_bottom:
             yield from self._plain(self.rows[-1][1], self.bottom, len(self.rows))
-
-    shown_bottom = False
 
     def _fill(self, first: int, begin: int, cost: int) -> int:
         """Past how many rows a window can reach that starts at ``begin`` and has spent ``cost``."""
         past = first
-        most = min(len(self.rows), first + self.limit)
+        most = min(first + self.limit, self.stops[bisect_right(self.stops, first)])
         while past < most and cost + self.rows[past][1] - begin <= self.room:
             past += 1
         return past

@@ -8,8 +8,8 @@ so an edit never moves a cut outside the run it falls in.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
-from itertools import pairwise
+from dataclasses import dataclass, field, replace
+from itertools import pairwise, takewhile
 
 from florilege.model.document import Document, Part
 from florilege.model.errors import ChunkingError
@@ -37,6 +37,16 @@ class Run:
         """Whether nothing but headings is in it yet."""
         return self.lead == self.end
 
+    def between(self, start: int, end: int) -> Run | None:
+        """What of the run lies in [start, end); None when nothing does."""
+        if end <= self.start or start >= self.end:
+            return None
+        if start <= self.start and self.end <= end:
+            return self
+        parts = [part for part in self.parts if part.span.end > start and part.span.start < end]
+        start = max(start, self.start)
+        return replace(self, start=start, end=min(end, self.end), lead=max(start, min(self.lead, end)), parts=parts)
+
 
 def runs(document: Document, *, merge_pages: bool = False) -> list[Run]:
     """The runs of ``document`` in order. Text that lies in no part is given to the run beside it.
@@ -51,6 +61,17 @@ def runs(document: Document, *, merge_pages: bool = False) -> list[Run]:
         return [Run("narrative", 0, len(content), 0, ())]
     _close_gaps(content, found)
     return found
+
+
+def joined(group: list[Run]) -> Run:
+    """One run over a group, under the headings all of it shares."""
+    trail = group[0].trail
+    for run in group[1:]:
+        pairs = zip(trail, run.trail, strict=False)
+        trail = tuple([here for here, _ in takewhile(lambda pair: pair[0] == pair[1], pairs)])
+    start = group[0].start
+    parts = [part for run in group for part in run.parts]
+    return Run(group[0].kind, start, group[-1].end, start, trail, parts)
 
 
 def _grouped(document: Document, merge_pages: bool) -> Iterator[Run]:

@@ -1,0 +1,1 @@
+"""How do parts become passages? Runs of parts, windows of tables, and slices with their provenance."""

@@ -1,0 +1,123 @@
+"""Sentences as the material of semantic cuts: where they stand, how alike neighbours are, how they are grouped."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import threading
+from collections.abc import Coroutine, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from florilege.chunkers.parts.passages import Slice, ladder
+from florilege.chunkers.parts.sections import Run
+from florilege.interfaces.embedding import Embedder
+from florilege.model.document import Document
+from florilege.split.boundaries import first_ink, trimmed
+from florilege.split.characters import spans
+from florilege.text.sentences import sentence_ends
+
+
+class Segment(NamedTuple):
+    """A sentence of the document, or a piece of one too long for a chunk: ``text`` is ``content[start:end]``."""
+
+    text: str
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Boundary:
+    """A passage a segment function found: offsets into the document's content, and why it thinks so."""
+
+    start: int
+    end: int
+    reason: str | None = None
+    confidence: float | None = None
+
+
+def segments(document: Document, run: Run, size: int) -> list[Segment]:
+    """The sentences of ``run``, none longer than ``size`` and none across a part; headings go with what follows."""
+    content = document.content
+    ends = {part.span.end for part in run.parts} | {run.end}
+    marks = sorted(ends.union(sentence_ends(content, run.start, run.end)))
+    found: list[Segment] = []
+    start = run.start
+    for mark in marks:
+        if mark <= run.lead or not run.start < mark <= run.end or not content[start:mark].strip():
+            continue
+        low, high = first_ink(content, start, mark), trimmed(content, start, mark)
+        pieces = [(low, high)] if high - low <= size else spans(content, low, high, size, 0, ladder(run))
+        found += [Segment(content[first:past], first, past) for first, past in pieces]
+        start = mark
+    return found
+
+
+def similarities(groups: Sequence[Sequence[Segment]], embedder: Embedder) -> list[list[float]]:
+    """For each group, the cosine of every segment with the next; all texts embedded together, in batches."""
+    import numpy as np
+
+    texts = [segment.text for group in groups if len(group) > 1 for segment in group]
+    size = max(1, embedder.max_batch)
+    blocks = [embedder.embed_many(texts[at : at + size]).vectors for at in range(0, len(texts), size)]
+    vectors = np.concatenate([np.asarray(block, dtype=np.float32) for block in blocks]) if blocks else None
+    found: list[list[float]] = []
+    at = 0
+    for group in groups:
+        if len(group) < 2 or vectors is None:
+            found.append([])
+            continue
+        own = vectors[at : at + len(group)]
+        at += len(group)
+        own = own / np.maximum(np.linalg.norm(own, axis=1, keepdims=True), 1e-12)
+        found.append(np.einsum("ij,ij->i", own[:-1], own[1:]).tolist())
+    return found
+
+
+def grouped(
+    found: Sequence[Segment], alike: Sequence[float], limit: float, least: int, most: int
+) -> list[tuple[Slice, str]]:
+    """Segments in passages of at most ``most`` characters, each with why it begins.
+
+    A passage of at least ``least`` characters ends where the likeness to the next segment is below ``limit``
+    ("similarity"); any passage ends where the next segment no longer fits ("size").
+    """
+    passages: list[tuple[Slice, str]] = []
+    reason = "start"
+    first = 0
+    for index, segment in enumerate(found):
+        last = index == len(found) - 1
+        length = segment.end - found[first].start
+        if last or found[index + 1].end - found[first].start > most:
+            ending = "size"
+        elif length >= least and alike[index] < limit:
+            ending = "similarity"
+        else:
+            continue
+        passages.append(((found[first].start, segment.end), reason))
+        reason, first = ending, index + 1
+    return passages
+
+
+def settled(value: Any) -> Any:
+    """``value``, waited for when it is awaitable: on a loop of its own, so it works inside a running one too."""
+    if not inspect.isawaitable(value):
+        return value
+    outcome: list[Any] = []
+    failure: list[BaseException] = []
+
+    async def waiting() -> Any:
+        return await value
+
+    def run(coroutine: Coroutine[Any, Any, Any]) -> None:
+        try:
+            outcome.append(asyncio.run(coroutine))
+        except BaseException as error:  # noqa: BLE001 - raised again in the caller's thread
+            failure.append(error)
+
+    thread = threading.Thread(target=run, args=(waiting(),))
+    thread.start()
+    thread.join()
+    if failure:
+        raise failure[0]
+    return outcome[0]
