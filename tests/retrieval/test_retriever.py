@@ -93,7 +93,7 @@ def test_filters_narrow(corpus: Corpus) -> None:
         "d",
     }
     assert ids(corpus.retrieve("apples", filter=F("owner") == "O'Brien", mode="dense")) == ["O'Brien"]
-    assert corpus.retrieve("apples", filter=F("owner").is_in(["x') OR 1=1 --"]), mode="dense") == []
+    assert corpus.retrieve("apples", filter=F("owner").in_(["x') OR 1=1 --"]), mode="dense") == []
     assert corpus.retrieve("apples", filter=F("year") == "2024", mode="dense") == []
 
 
