@@ -106,12 +106,13 @@ def checked_response(response: Any, item: Item) -> ChunkerResponse:
 def _fields(value: Any, needed: tuple[str, ...], what: str, source_id: str) -> Mapping[str, Any]:
     """A record or mapping as a mapping that has ``needed``."""
     names = (*needed, "metadata")
-    if not isinstance(value, Mapping):
-        value = {name: getattr(value, name) for name in names if hasattr(value, name)}
+    found: Mapping[str, Any] = (
+        value if isinstance(value, Mapping) else {name: getattr(value, name) for name in names if hasattr(value, name)}
+    )
     for name in needed:
-        if name not in value:
+        if name not in found:
             raise _refusal(source_id, f"{what} has no {name!r}")
-    return value
+    return found
 
 
 def _json(metadata: Any, number: int, source_id: str) -> Mapping[str, Any] | None:
@@ -123,7 +124,7 @@ def _json(metadata: Any, number: int, source_id: str) -> Mapping[str, Any] | Non
         plain(metadata, path=f"metadata of chunk {number}")
     except ConfigError as error:
         raise _refusal(source_id, error.message) from None
-    return dict(metadata)
+    return {str(key): value for key, value in metadata.items()}
 
 
 def _without_nul(value: Any) -> Any:

@@ -15,7 +15,7 @@ from florilege.model.chunk import Chunk, Chunking, ParentChunk, ParentRef
 from florilege.model.document import Document
 from florilege.model.errors import ConfigError
 from florilege.model.hashing import mint_ids
-from florilege.split.characters import check_sizes
+from florilege.split.characters import check_sizes, spans
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,11 +89,16 @@ class ParentChildChunker(Fingerprinted):
         rows = [start for start, _ in row_slices(run.parts[-1])]
         stops = sorted({rows.index(start) for start in starts if start in rows} - {0})
         context = ContextLine.of(document.title, run.trail, self.child_max_chars)
+        small = Passages(document, run, context)
         children: list[list[Chunk]] = [[] for _ in parents]
-        for child in table_chunks(Passages(document, run, context), self.table_rows_per_chunk, stops):
-            at = bisect_right(starts, child.provenance.source_spans[-1].start) - 1
-            children[max(0, at)].append(child)
-        yield from ((parent, own) for parent, own in zip(parents, children, strict=True) if own)
+        for child in table_chunks(small, self.table_rows_per_chunk, stops):
+            children[max(0, bisect_right(starts, child.provenance.source_spans[-1].start) - 1)].append(child)
+        for parent, own in zip(parents, children, strict=True):
+            span = parent.provenance.source_spans[0]
+            if not parent.provenance.cell_ranges:  # no rows, so its children need not end with rows
+                own = small.exact(spans(document.content, span.start, span.end, context.room))
+            if own:
+                yield parent, own
 
     def _child_chunker(self) -> StructuredChunker:
         return StructuredChunker(
