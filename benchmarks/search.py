@@ -90,7 +90,9 @@ def main() -> None:
         store = Path(folder) / "store"
         build(store, args.chunks)
         command = [sys.executable, "-m", "florilege", "--store", str(store), "search", QUERY, "--mode"]
-        print(f"\n{'whole process':<14} {'min':>7} {'median':>7} {'max':>7}   seconds, {args.runs} runs after one to warm")
+        print(
+            f"\n{'whole process':<14} {'min':>7} {'median':>7} {'max':>7}   seconds, {args.runs} runs after one to warm"
+        )
         for mode in ("lexical", "hybrid"):
             times = []
             for _ in range(args.runs + 1):

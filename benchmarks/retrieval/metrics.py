@@ -25,10 +25,5 @@ def recall(ranked: Sequence[str], grades: Mapping[str, float], k: int) -> float:
     return len(relevant.intersection(ranked[:k])) / len(relevant) if relevant else 0.0
 
 
-def reciprocal_rank(ranked: Sequence[str], grades: Mapping[str, float], k: int) -> float:
-    """One over the rank of the first relevant document among the first ``k``; 0 when there is none."""
-    return next((1 / rank for rank, document in enumerate(ranked[:k], 1) if grades.get(document, 0) > 0), 0.0)
-
-
 def _gain(grades: Sequence[float]) -> float:
     return math.fsum(grade / math.log2(rank + 1) for rank, grade in enumerate(grades, 1))

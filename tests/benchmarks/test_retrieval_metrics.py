@@ -48,19 +48,17 @@ def test_ndcg_at_ten(ranked: list[str], grades: dict[str, float], expected: floa
     assert METRICS.ndcg(ranked, grades, 10) == pytest.approx(expected)
 
 
-def test_recall_and_reciprocal_rank() -> None:
+def test_recall() -> None:
     assert METRICS.recall(RANKED, GRADES, 3) == pytest.approx(3 / 7)
     assert METRICS.recall(RANKED, GRADES, 100) == pytest.approx(5 / 7)
     assert METRICS.recall(RANKED, {}, 3) == 0
-    assert METRICS.reciprocal_rank(["x", "d4", "d5"], GRADES, 10) == pytest.approx(1 / 3)
-    assert METRICS.reciprocal_rank(["x", "d4", "d5"], GRADES, 2) == 0
 
 
 @given(st.permutations(RANKED), st.dictionaries(st.sampled_from(RANKED), st.integers(0, 3)), st.integers(1, 8))
 def test_measures_stay_in_range_and_the_ideal_order_has_ndcg_one(
     ranked: list[str], grades: dict[str, float], k: int
 ) -> None:
-    for measure in (METRICS.ndcg, METRICS.recall, METRICS.reciprocal_rank):
+    for measure in (METRICS.ndcg, METRICS.recall):
         assert 0 <= measure(ranked, grades, k) <= 1
     best = sorted(RANKED, key=lambda document: -grades.get(document, 0))
     assert METRICS.ndcg(best, grades, k) == pytest.approx(1.0 if any(grades.values()) else 0.0)

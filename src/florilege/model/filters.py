@@ -18,6 +18,7 @@ from florilege.model.hashing import instant, plain
 
 Path = tuple[str, ...]
 Scalar = str | bool | int | float | datetime | None
+Member = tuple[str, Scalar]
 Operator = Literal[
     "eq", "ne", "lt", "le", "gt", "ge", "between", "in", "not_in",
     "contains", "contains_any", "contains_all", "prefix", "exists",
@@ -69,13 +70,14 @@ class Condition(Filter):
 
     ``value`` is a scalar; a tuple of scalars for ``in``, ``not_in``, ``contains_any`` and ``contains_all``; the two
     inclusive bounds for ``between``; whether the field shall exist for ``exists``. Dates become UTC datetimes. Raises
-    :class:`FilterError` for anything else.
+    :class:`FilterError` for anything else. ``members`` holds the values with their kinds.
     """
 
     path: Path
     operator: Operator
     value: Any = field(compare=False)
-    _identity: tuple[Any, ...] = field(init=False, repr=False)
+    members: frozenset[Member] = field(init=False, repr=False, compare=False)
+    _identity: tuple[Member, ...] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         path = field_path(self.path)
@@ -85,8 +87,9 @@ class Condition(Filter):
         object.__setattr__(self, "path", path)
         object.__setattr__(self, "value", value)
         # True == 1 in Python, not in a filter: what is compared and hashed holds the kinds of values too.
-        values = value if isinstance(value, tuple) else (value,)
-        object.__setattr__(self, "_identity", tuple((kind(item), item) for item in values))
+        identity = tuple((kind(item), item) for item in (value if isinstance(value, tuple) else (value,)))
+        object.__setattr__(self, "_identity", identity)
+        object.__setattr__(self, "members", frozenset(identity))
 
 
 @dataclass(frozen=True, slots=True)

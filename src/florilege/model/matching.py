@@ -16,7 +16,7 @@ from datetime import datetime
 from operator import ge, gt, le, lt
 from typing import Any
 
-from florilege.model.filters import SYSTEM_FIELDS, And, Condition, Filter, Not, Or, Path, kind
+from florilege.model.filters import SYSTEM_FIELDS, And, Condition, Filter, Member, Not, Or, Path, kind
 from florilege.model.hashing import instant
 
 MISSING: Any = type("Missing", (), {"__repr__": lambda self: "MISSING", "__slots__": ()})()
@@ -65,12 +65,14 @@ def holds(condition: Condition, value: Any) -> bool:
     if operator in ("contains", "contains_any", "contains_all"):
         if not isinstance(value, (list, tuple)):
             return False
-        found = [any(_equal(item, wanted) for item in value) for wanted in _listed(operand)]
-        return all(found) if operator == "contains_all" else any(found)
+        elements = set(map(_member, value))
+        return (
+            condition.members <= elements if operator == "contains_all" else not condition.members.isdisjoint(elements)
+        )
     if operator in ("eq", "in"):
-        return any(_equal(value, wanted) for wanted in _listed(operand))
+        return _member(value) in condition.members
     if operator in ("ne", "not_in"):
-        return not any(_equal(value, wanted) for wanted in _listed(operand))
+        return _member(value) not in condition.members
     if operator == "prefix":
         return isinstance(value, str) and value.startswith(operand)
     if operator == "between":
@@ -78,13 +80,10 @@ def holds(condition: Condition, value: Any) -> bool:
     return _ordered(operator, value, operand)
 
 
-def _listed(operand: Any) -> tuple[Any, ...]:
-    return operand if isinstance(operand, tuple) else (operand,)
-
-
-def _equal(value: Any, wanted: Any) -> bool:
+def _member(value: Any) -> Member | None:
     value = _moment(value)
-    return kind(value) == kind(wanted) != "other" and bool(value == wanted)
+    name = kind(value)
+    return None if name == "other" else (name, value)
 
 
 def _ordered(operator: str, value: Any, bound: Any) -> bool:
