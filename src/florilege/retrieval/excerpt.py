@@ -10,6 +10,11 @@ from functools import cache
 from florilege.text.lexical import Analyzer
 
 _WORD = re.compile(r"[^\W_]+")
+_FUNCTION_WORDS = frozenset(
+    "a an and are as at be by can did do does for from had has have how i in is it its may me my of on or our shall "
+    "should that the their there these this those to was we were what when where which who why will with would you your".split()
+)
+"""English words that show nothing when marked; they still count when a query has no other."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,7 +48,8 @@ def excerpt(content: str, query: str, *, max_chars: int = 240) -> Excerpt:
 
 def _matches(content: str, query: str) -> list[tuple[int, int, frozenset[str]]]:
     analyzer = _analyzer()
-    wanted = frozenset(analyzer.query_terms(query))
+    asked = " ".join(word for word in query.split() if word.strip("?!.,;:").lower() not in _FUNCTION_WORDS)
+    wanted = frozenset(analyzer.query_terms(asked) or analyzer.query_terms(query))
     known: dict[str, frozenset[str]] = {}
     found = []
     for match in _WORD.finditer(content):

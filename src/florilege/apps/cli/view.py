@@ -48,7 +48,7 @@ def place(provenance: Provenance) -> str:
         cells = "".join(f"!{cells}" for cells in provenance.cell_ranges[:1])
         named.append(f"sheet {', '.join(provenance.sheets)}{cells}")
     elif provenance.cell_ranges:
-        named.append(f"cells {', '.join(provenance.cell_ranges)}")
+        named.append(", ".join(cells.replace("rows=", "rows ") for cells in provenance.cell_ranges))
     if provenance.json_paths:
         more = f" (+{len(provenance.json_paths) - 1})" if len(provenance.json_paths) > 1 else ""
         named.append(provenance.json_paths[0] + more)

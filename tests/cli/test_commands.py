@@ -1,0 +1,190 @@
+"""The command line: what people see, what programs read, how it ends."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from florilege.apps.cli import main
+from florilege.stores import open_store
+from tests.support import ROOT
+
+
+def run(capsys: pytest.CaptureFixture[str], *argv: str) -> tuple[int, str, str]:
+    code = main(argv)
+    out, err = capsys.readouterr()
+    return code, out, err
+
+
+def test_sync_then_search(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = run(capsys, "sync", "docs", "--lexical")
+    assert (code, out.splitlines()[0]) == (0, "3 added")
+    code, out, _ = run(capsys, "search", "when", "are", "refunds", "paid", "--limit", "1")
+    assert code == 0
+    first, excerpt = out.splitlines()
+    assert first.startswith(" 1. ")
+    assert first.endswith("docs/refunds.md  Refunds")
+    assert excerpt == "    # «Refunds» «Refunds» are «paid» within fourteen days."
+    code, out, _ = run(capsys, "sync", "docs", "--lexical")
+    assert (code, out.splitlines()[0]) == (0, "3 unchanged")
+
+
+def test_search_json_has_provenance_that_slices(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run(capsys, "sync", "docs", "--lexical")
+    code, out, _ = run(capsys, "search", "gift cards", "--json")
+    hit = json.loads(out)["hits"][0]
+    assert code == 0
+    assert hit["provenance"]["headings"] == ["Refunds", "Exceptions"]
+    (span,) = hit["provenance"]["source_spans"]
+    text = (project / "docs/refunds.md").read_text(encoding="utf-8")
+    assert text[span["start"] : span["end"]] == hit["content"]
+
+
+def test_filter(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run(capsys, "sync", "docs", "--lexical")
+    _, out, _ = run(capsys, "search", "refunds harp", "--filter", "year>=2024 and lang in [en, de]")
+    assert "refunds.md" in out
+    assert "prices.csv" not in out
+    code, _, err = run(capsys, "search", "refunds", "--filter", "year >= 2024 and (")
+    assert code == 3
+    assert "year >= 2024 and (" in err
+
+
+def test_the_first_question_has_no_store_to_ask(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for argv in (("search", "x"), ("sources",), ("stats",)):
+        code, _, err = run(capsys, *argv)
+        assert code == 4
+        assert "florilege sync" in err
+    assert not (project / ".florilege").exists()
+
+
+def test_failed_sources_are_named_and_exit_1(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (project / "docs/broken.pdf").write_bytes(b"%PDF-1.7 this is no PDF")
+    code, out, err = run(capsys, "sync", "docs", "--lexical")
+    assert code == 1
+    assert out.splitlines()[0] == "3 added, 1 failed"
+    assert "docs/broken.pdf" in err
+    code, out, _ = run(capsys, "sources", "--status", "failed")
+    assert "docs/broken.pdf" in out
+
+
+def test_gone_sources_are_told_and_deleted_when_asked(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run(capsys, "sync", "docs", "--lexical")
+    (project / "docs/prices.csv").unlink()
+    code, out, _ = run(capsys, "sync", "docs", "--lexical")
+    assert code == 0
+    assert "stale     docs/prices.csv" in out
+    _, out, _ = run(capsys, "sync", "docs/shipping.txt", "--lexical", "--delete")
+    assert "deleted" not in out
+    _, out, _ = run(capsys, "sync", "docs", "--lexical", "--delete")
+    assert out.splitlines()[0] == "2 unchanged, 1 deleted"
+
+
+def test_ids_do_not_depend_on_the_argument(
+    project: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run(capsys, "sync", "docs", "--lexical")
+    for argument in ("./docs/", "docs/refunds.md", str(project / "docs")):
+        _, out, _ = run(capsys, "sync", argument, "--lexical")
+        assert "added" not in out
+        assert "stale" not in out
+    monkeypatch.chdir(project / "docs")
+    _, out, _ = run(capsys, "sync", ".", "--lexical")
+    assert out.splitlines()[0] == "3 unchanged"
+
+
+def test_dry_run_writes_nothing(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run(capsys, "sync", "docs/shipping.txt", "--lexical")
+    code, out, _ = run(capsys, "sync", "docs", "--lexical", "--dry-run")
+    assert (code, out.splitlines()[0]) == (0, "would be: 2 added, 1 unchanged")
+    _, out, _ = run(capsys, "sources")
+    assert len(out.splitlines()) == 1
+
+
+def test_sources_and_stats(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run(capsys, "sync", "docs", "--lexical")
+    _, out, _ = run(capsys, "sources")
+    assert len(out.splitlines()) == 3
+    code, out, _ = run(capsys, "sources", "docs/refunds.md", "--json")
+    shown = json.loads(out)
+    assert shown["source"]["status"] == "indexed"
+    assert [item["state"] for item in shown["generations"]] == ["active"]
+    assert code == 0
+    code, _, err = run(capsys, "sources", "nobody.md")
+    assert code == 1
+    assert "nobody.md" in err
+    _, out, _ = run(capsys, "stats", "--json")
+    assert json.loads(out)["active_sources"] == 3
+
+
+def test_a_running_sync_is_a_conflict(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run(capsys, "sync", "docs", "--lexical")
+    store = open_store(project / ".florilege")
+    fence = store.acquire_lease("default", "corpus", "somebody else")
+    code, _, err = run(capsys, "sync", "docs", "--lexical")
+    store.release_lease(fence)
+    store.close()
+    assert code == 5
+    assert "somebody else" in err
+
+
+def test_a_store_that_is_none(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    store = project / "bad"
+    store.mkdir()
+    (store / "store.db").write_bytes(b"not a database at all" * 100)
+    code, _, err = run(capsys, "--store", str(store), "search", "x")
+    assert code == 4
+    assert "bad" in err
+    assert (store / "store.db").read_bytes() == b"not a database at all" * 100
+
+
+@pytest.mark.model
+def test_interrupted_embedding_goes_on_with_the_next_sync(project: Path) -> None:
+    for number in range(120):
+        (project / f"docs/note{number}.txt").write_text(
+            f"Note {number}. " + "Some words to embed. " * 40, encoding="utf-8"
+        )
+    command = [sys.executable, "-m", "florilege", "sync", "docs"]
+    env = {**os.environ, "PYTHONPATH": str(ROOT / "src")}
+    process = subprocess.Popen(command, cwd=project, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    store = project / ".florilege/store.db"
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline and not _published(store.parent):
+        time.sleep(0.05)
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "go on" in err
+    done = subprocess.run([*command, "--json"], cwd=project, env=env, capture_output=True, text=True, check=True)
+    result = json.loads(done.stdout)
+    assert (result["unchanged"], result["added"], result["pending"]) == (123, 0, 0)
+    assert result["embedded"] > 0
+
+
+def _published(folder: Path) -> bool:
+    if not (folder / "store.db").exists():
+        return False
+    try:
+        store = open_store(folder, create=False, read_only=True)
+    except Exception:
+        return False
+    try:
+        return bool(store.stats("default").get("active_sources") == 123)
+    finally:
+        store.close()
+
+
+def test_version_and_usage(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as caught:
+        main(["--version"])
+    assert caught.value.code == 0
+    with pytest.raises(SystemExit) as caught:
+        main(["nonsense"])
+    assert caught.value.code == 2
