@@ -45,6 +45,7 @@ BUILTIN_READERS: tuple[BuiltinReader, ...] = (
     BuiltinReader("jsonl", "1", ("application/x-ndjson",), "readers.json_values:JsonLinesReader", in_process=True),
     BuiltinReader("json", "1", ("application/json",), "readers.json_values:JsonReader"),
     BuiltinReader("html", "1", ("text/html",), "readers.html:HtmlReader"),
+    BuiltinReader("pdf", "1", ("application/pdf",), "pdf.reader:PdfReader"),
 )
 
 

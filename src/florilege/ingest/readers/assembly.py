@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from florilege.interfaces.sources import ReadResult
-from florilege.model.document import Block, IngestWarning, Part, PartKind, Span
+from florilege.model.document import BBox, Block, IngestWarning, Part, PartKind, Span
 from florilege.model.errors import ReadError
 from florilege.text.clean import clean_text, clean_value
 
@@ -116,14 +116,20 @@ class Assembly:
         if text.strip():
             self.add("text", text, role=role, heading_path=self.trail.path, **fields)
 
-    def table(self, columns: Sequence[str], rows: Sequence[Sequence[str]], **fields: Any) -> str:
-        """Append a table under the current headings; cells are put on one line."""
+    def table(
+        self, columns: Sequence[str], rows: Sequence[Sequence[str]], *, row_boxes: Sequence[BBox] = (), **fields: Any
+    ) -> str:
+        """Append a table under the current headings; cells are put on one line. ``row_boxes`` become a block a row."""
         columns = tuple(map(squeeze, columns))
         body = tuple(tuple(map(squeeze, row)) for row in rows)
         text, spans = table_text(columns, body)
         name = fields.pop("table", None) or f"table {self._counts.get('table', 0) + 1}"
         fields.setdefault("heading_path", self.trail.path)
-        return self.add("table", text, row_spans=spans, table=name, columns=columns, rows=body, **fields)
+        blocks = [
+            Block(text=text[span.start : span.end], bbox=box, kind="row", span=span)
+            for span, box in zip(spans, row_boxes, strict=False)
+        ]
+        return self.add("table", text, blocks=blocks, row_spans=spans, table=name, columns=columns, rows=body, **fields)
 
     def warn(self, code: str, message: str, part_id: str | None = None) -> None:
         """Note something survived."""

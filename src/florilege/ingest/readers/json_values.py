@@ -31,7 +31,10 @@ _DECODER = json.JSONDecoder(parse_float=Number, parse_int=Number, parse_constant
 
 
 class JsonReader:
-    """JSON, also several values one after another (``$[n]`` each). What is no JSON but is text is kept as one text part, with the warning ``invalid_json``."""
+    """JSON, also several values one after another (``$[n]`` each).
+
+    What is no JSON but is text is kept as one text part, with the warning ``invalid_json``.
+    """
 
     id = "json"
     version = "1"

@@ -1,0 +1,1 @@
+"""Reading PDF: glyphs to lines, lines to reading order, ruled tables, outline and properties."""
