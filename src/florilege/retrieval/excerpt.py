@@ -13,8 +13,8 @@ _WORD = re.compile(r"[^\W_]+")
 _FUNCTION_WORDS = frozenset(
     re.findall(
         r"\w+",
-        """a an and are as at be by can did do does for from had has have how i in is it its may me my of on or our shall
-        should that the their there these this those to was we were what when where which who why will with would you
+        """a an and are as at be by can did do does for from had has have how i in is it its may me my of on or our
+        shall should that the their there these this those to was we were what when where which who why will with would you
         your""",
     )
 )
