@@ -45,6 +45,18 @@ BUILTIN_READERS: tuple[BuiltinReader, ...] = (
     BuiltinReader("jsonl", "1", ("application/x-ndjson",), "readers.json_values:JsonLinesReader", in_process=True),
     BuiltinReader("json", "1", ("application/json",), "readers.json_values:JsonReader"),
     BuiltinReader("html", "1", ("text/html",), "readers.html:HtmlReader"),
+    BuiltinReader("docx", "1", (_OOXML + "wordprocessingml.document",), "office.docx:DocxReader"),
+    BuiltinReader(
+        "sheet",
+        "1",
+        (
+            _OOXML + "spreadsheetml.sheet",
+            "application/vnd.ms-excel.sheet.binary.macroenabled.12",
+            "application/vnd.ms-excel",
+            _ODF + "spreadsheet",
+        ),
+        "office.sheets:SheetReader",
+    ),
     BuiltinReader("pdf", "1", ("application/pdf",), "pdf.reader:PdfReader"),
 )
 

@@ -13,6 +13,8 @@ from florilege.text.clean import clean_text, clean_value
 
 MAX_CHARS = 50_000_000
 _JOIN = "\n\n"
+_YEAR = re.compile(r"(?:1[89]|20)\d\d\Z")
+_NUMBER = re.compile(r"[-+(]?[$€£¥]?\s?\d[\d., ]*\s?%?\)?$|\d{4}-\d\d-\d\d\b")
 _BLANKS = re.compile(r"\s+")
 
 
@@ -38,6 +40,20 @@ class Trail:
     def path(self) -> tuple[str, ...]:
         """The titles, outermost first."""
         return tuple(title for _, title in self._headings)
+
+
+def is_header(rows: Sequence[Sequence[str]]) -> bool:
+    """Whether the first of ``rows`` names the columns.
+
+    It does when there are rows below it and two columns or more, and no cell but the first is blank or a number that
+    is no year.
+    """
+    first = [cell.strip() for cell in rows[0]]
+    names = [bool(cell) and not _NUMBER.match(cell) for cell in first]
+    years = [bool(_YEAR.match(cell)) for cell in first]
+    if len(rows) < 2 or len(first) < 2 or not any(names):
+        return False
+    return all(name or year for name, year in zip(names[1:], years[1:], strict=True)) and (names[0] or not first[0])
 
 
 def table_text(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> tuple[str, tuple[Span, ...]]:

@@ -6,7 +6,7 @@ import csv
 import io
 import re
 
-from florilege.ingest.readers.assembly import MAX_CHARS, Assembly
+from florilege.ingest.readers.assembly import MAX_CHARS, Assembly, is_header
 from florilege.ingest.readers.plain import EMPTY, decoded
 from florilege.interfaces.sources import ReadResult
 from florilege.model.errors import ReadError
@@ -15,8 +15,6 @@ _DELIMITERS = ",;\t|"
 _SAMPLE_ROWS = 200
 _SAMPLE_CHARS = 200_000
 _LINE_END = re.compile(r"\r\n?|\n")
-_YEAR = re.compile(r"(?:1[89]|20)\d\d\Z")
-_NUMBER = re.compile(r"[-+(]?[$€£¥]?\s?\d[\d., ]*\s?%?\)?$")
 
 
 class DelimitedReader:
@@ -60,14 +58,6 @@ def find_delimiter(text: str) -> str:
         if score > best_score:
             best, best_score = delimiter, score
     return best
-
-
-def is_header(rows: list[list[str]]) -> bool:
-    """Whether the first of ``rows`` names the columns: it has no blank and no number but years, and rows below it."""
-    first = [cell.strip() for cell in rows[0]]
-    names = [bool(cell) and not _NUMBER.match(cell) for cell in first]
-    years = [bool(_YEAR.match(cell)) for cell in first]
-    return len(rows) > 1 and any(names) and all(name or year for name, year in zip(names, years, strict=True))
 
 
 def _rows(text: str, delimiter: str) -> list[list[str]]:
