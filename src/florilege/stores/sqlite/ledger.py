@@ -96,33 +96,33 @@ class Ledger:
         """See :meth:`florilege.interfaces.stores.DataStore.history`: one record a generation, at its last revision."""
         with self._database.read() as connection:
             rows = connection.execute(
-                "SELECT g.number, max(g.revision), g.pk = s.active, g.chunk_count, g.content_hash,"
-                " min(g.published_at), g.retired_at, max(g.pinned)"
+                "SELECT g.number, g.revision, g.chunk_count, g.content_hash, g.published_at, g.retired_at, g.pinned"
                 " FROM namespace n JOIN source s ON s.ns = n.pk JOIN generation g ON g.source = s.pk"
-                " WHERE n.name = ? AND s.source_id = ? AND g.published_seq IS NOT NULL"
-                " GROUP BY g.number ORDER BY g.number DESC",
+                " WHERE n.name = ? AND s.source_id = ? AND g.published_seq IS NOT NULL AND NOT g.collected"
+                " ORDER BY g.published_seq",
                 (namespace, source_id),
             ).fetchall()
-        return [
-            GenerationRecord(
+        last = {
+            number: GenerationRecord(
                 generation=number,
                 revision=revision,
-                state="active" if active else "retired",
+                state="active" if retired is None else "retired",
                 chunk_count=chunk_count,
                 content_hash=content_hash,
                 published_at=codecs.instant_of(published),
                 retired_at=codecs.moment(retired),
                 pinned=bool(pinned),
             )
-            for number, revision, active, chunk_count, content_hash, published, retired, pinned in rows
-        ]
+            for number, revision, chunk_count, content_hash, published, retired, pinned in rows
+        }
+        return list(reversed(last.values()))
 
     def pin(self, namespace: str, source_id: str, generation: int, pinned: bool) -> None:
         """Keep a generation from being collected, or let it go again. NotFound when there is none of that number."""
         with self._database.write() as connection:
             changed = connection.execute(
-                "UPDATE generation SET pinned = ? WHERE number = ? AND source = (SELECT s.pk FROM namespace n"
-                " JOIN source s ON s.ns = n.pk WHERE n.name = ? AND s.source_id = ?)",
+                "UPDATE generation SET pinned = ? WHERE number = ? AND NOT collected"
+                " AND source = (SELECT s.pk FROM namespace n JOIN source s ON s.ns = n.pk WHERE n.name = ? AND s.source_id = ?)",
                 (int(pinned), generation, namespace, source_id),
             )
             if changed.rowcount == 0:
@@ -163,7 +163,7 @@ def _counts(connection: sqlite3.Connection, namespace: str) -> dict[str, Any]:
         (ns,),
     ).fetchone()
     (generations,) = connection.execute(
-        "SELECT count(*) FROM generation WHERE ns = ? AND published_seq IS NOT NULL", (ns,)
+        "SELECT count(*) FROM generation WHERE ns = ? AND published_seq IS NOT NULL AND NOT collected", (ns,)
     ).fetchone()
     (pending,) = connection.execute(
         "SELECT count(*) FROM embed_queue q JOIN row r ON r.pk = q.row JOIN generation g ON g.pk = r.first_gen"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from pathlib import Path
+from typing import NamedTuple
 
 from florilege.model.errors import ConfigError
 from florilege.stores.sqlite.connection import Database
@@ -21,7 +22,7 @@ _ORPHANS = {
         "SELECT count(*) FROM manifest m WHERE NOT EXISTS (SELECT 1 FROM row r WHERE r.pk = m.row)"
     ),
     "generations whose manifest is not of their size": (
-        "SELECT count(*) FROM generation g WHERE g.published_seq IS NOT NULL"
+        "SELECT count(*) FROM generation g WHERE g.published_seq IS NOT NULL AND NOT g.collected"
         " AND g.chunk_count <> (SELECT count(*) FROM manifest m WHERE m.generation = g.pk)"
     ),
     "rows without text": ("SELECT count(*) FROM row r WHERE NOT EXISTS (SELECT 1 FROM text t WHERE t.row = r.pk)"),
@@ -43,9 +44,17 @@ _ORPHANS = {
 }
 
 
-def check(database: Database, analyzer: TextAnalyzer) -> list[str]:
-    """What is wrong with the store, in words; empty when nothing is."""
-    findings = []
+class Findings(NamedTuple):
+    """``problems``: what is damaged. ``notes``: what is worth knowing of a store that is sound."""
+
+    problems: list[str]
+    notes: list[str]
+
+
+def check(database: Database, analyzer: TextAnalyzer) -> Findings:
+    """Read the whole store and say what is wrong with it."""
+    findings: list[str] = []
+    notes: list[str] = []
     with database.view() as connection:
         findings += [f"integrity: {text}" for (text,) in connection.execute("PRAGMA integrity_check") if text != "ok"]
         broken = len(connection.execute("PRAGMA foreign_key_check").fetchall())
@@ -57,15 +66,15 @@ def check(database: Database, analyzer: TextAnalyzer) -> list[str]:
                 findings.append(f"{count} {what}")
         known = analyzer_version(connection)
         if known not in (None, analyzer.version):
-            findings.append(
+            notes.append(
                 f"words were analysed by version {known}, this is {analyzer.version}: the next write analyses them anew"
             )
     if sqlite3.sqlite_version_info < (3, 51, 3):
-        findings.append(
+        notes.append(
             f"SQLite {sqlite3.sqlite_version} has the WAL-reset bug fixed in 3.51.3; "
             "the store avoids it as long as nothing else writes to store.db"
         )
-    return findings
+    return Findings(findings, notes)
 
 
 def backup(database: Database, target: Path) -> None:

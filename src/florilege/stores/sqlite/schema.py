@@ -1,9 +1,10 @@
 """What is on disk: tables, their version, and the check made before a file is trusted.
 
 ``row`` is one immutable chunk text with its metadata; it is born when its first generation is published and dies when
-a publication leaves it out. ``manifest`` says which rows a generation holds, in which order and from where. ``vector``
-is content-addressed and shared; ``row_vector`` says from which sequence number on a row has one (0: from birth).
-Everything else a search needs is derived from these tables and never stored as truth.
+a publication leaves it out. ``manifest`` says which rows a generation holds, in which order and from where. A
+collected generation keeps its record as long as rows are there that were born with it. ``vector`` is content-addressed
+and shared; ``row_vector`` says from which sequence number on a row has one (0: from birth). Everything else a search
+needs is derived from these tables and never stored as truth.
 """
 
 from __future__ import annotations
@@ -62,7 +63,8 @@ CREATE TABLE generation (
     content_hash TEXT,
     chunk_count INTEGER NOT NULL,
     parent_count INTEGER NOT NULL,
-    pinned INTEGER NOT NULL DEFAULT 0
+    pinned INTEGER NOT NULL DEFAULT 0,
+    collected INTEGER NOT NULL DEFAULT 0
 );
 CREATE INDEX generation_source ON generation (source, published_seq);
 CREATE INDEX generation_published ON generation (ns, published_seq);

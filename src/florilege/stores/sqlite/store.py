@@ -24,7 +24,7 @@ from florilege.stores.sqlite.reading.snapshot import Pinned, SQLiteSnapshot
 from florilege.stores.sqlite.vectors import Vectors
 from florilege.stores.sqlite.writing.collect import RETENTION_SECONDS, VECTOR_SECONDS, collect
 from florilege.stores.sqlite.writing.vocabulary import TextAnalyzer
-from florilege.stores.sqlite.writing.writer import Writer
+from florilege.stores.sqlite.writing.writer import BATCH_CHUNKS, Writer
 
 if TYPE_CHECKING:
     from florilege.stores.resident.search import Search
@@ -35,7 +35,8 @@ class SQLiteStore:
 
     ``create`` makes a missing folder; ``read_only`` opens for search alone, from media that cannot be written too.
     ``fields`` declares metadata fields and their kinds (``{"year": int, "due": datetime}``). ``analyzer`` turns text
-    into terms (default: :class:`florilege.text.lexical.Analyzer`). Share one among threads; a forked child may go on
+    into terms (default: :class:`florilege.text.lexical.Analyzer`). ``batch_chunks`` are written in one transaction; a
+    source of more is staged in several. Share one among threads; a forked child may go on
     using it. Raises NotFound (code ``no_store``), :class:`florilege.model.errors.Corrupt` for a damaged file and
     :class:`florilege.model.errors.ConfigError` for something that is no store, or a newer one.
     """
@@ -56,12 +57,13 @@ class SQLiteStore:
         read_only: bool = False,
         fields: Mapping[str, type | str] | None = None,
         analyzer: TextAnalyzer | None = None,
+        batch_chunks: int = BATCH_CHUNKS,
     ) -> None:
         self.path = Path(path).expanduser().absolute()
         self._database = Database(self.path, create=create, read_only=read_only)
         self._fields = Fields(fields)
         self._given_analyzer = analyzer
-        self._writer = Writer(self._database, self._analyzer)
+        self._writer = Writer(self._database, self._analyzer, batch_chunks)
         self._ledger = Ledger(self._database)
         self._leases = Leases(self._database)
         self._vectors = Vectors(self._database)
@@ -270,8 +272,8 @@ class SQLiteStore:
             fence=fence,
         )
 
-    def check(self) -> list[str]:
-        """What is wrong with the store, in words; empty when nothing is. Reads all of it."""
+    def check(self) -> maintenance.Findings:
+        """Read the whole store: what is damaged, and what is worth knowing."""
         return maintenance.check(self._database, self._analyzer())
 
     def backup(self, path: str | os.PathLike[str]) -> None:

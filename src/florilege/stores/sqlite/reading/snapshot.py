@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 _CHUNK = (
     "SELECT r.pk, s.source_id, r.chunk_id, t.content, t.context, d.json, m.ordinal, m.provenance, r.parent,"
-    " g.number, g.published_at"
+    " g.number, f.published_at"
 )
 _VISIBLE = "g.published_seq <= :seq AND (g.retired_seq IS NULL OR g.retired_seq > :seq)"
 
@@ -95,6 +95,7 @@ class SQLiteSnapshot:
             f" CROSS JOIN generation g ON g.source = r.source AND g.ns = :ns AND {_VISIBLE}"
             " CROSS JOIN manifest m ON m.generation = g.pk AND m.row = r.pk"
             " CROSS JOIN text t ON t.row = r.pk CROSS JOIN metadata d ON d.pk = r.metadata"
+            " CROSS JOIN generation f ON f.pk = r.first_gen"
         )
         values = {"rows": str(list(rows)), "seq": self.seq, "ns": self._key}
         with self._store.database.view() as connection:
@@ -121,6 +122,7 @@ class SQLiteSnapshot:
             f"{_CHUNK} FROM source s CROSS JOIN generation g ON g.source = s.pk AND {_VISIBLE}"
             " CROSS JOIN manifest m ON m.generation = g.pk CROSS JOIN row r ON r.pk = m.row"
             " CROSS JOIN text t ON t.row = r.pk CROSS JOIN metadata d ON d.pk = r.metadata"
+            " CROSS JOIN generation f ON f.pk = r.first_gen"
             " WHERE s.ns = :ns AND s.source_id = :source ORDER BY m.ordinal"
         )
         values = {"seq": self.seq, "ns": self._key, "source": source_id}

@@ -32,7 +32,7 @@ def collect(
     fence: Fence | None,
 ) -> dict[str, int]:
     """See :meth:`florilege.stores.SQLiteStore.collect`."""
-    counts = {"generations": 0, "rows": 0, "documents": 0, "metadata": 0, "vectors": 0, "sources": 0}
+    counts = dict.fromkeys(("generations", "rows", *(name for name, _, _ in _UNREFERENCED)), 0)
     before = codecs.now() - int(retention * 1_000_000)
     with database.read() as connection:
         doomed = _doomed(connection, namespace, keep_generations, before)
@@ -53,6 +53,11 @@ def collect(
 
 
 _UNREFERENCED = (
+    (
+        "records",
+        "DELETE FROM generation WHERE collected AND NOT EXISTS (SELECT 1 FROM row WHERE first_gen = generation.pk)",
+        0,
+    ),
     (
         "documents",
         "DELETE FROM document WHERE hash NOT IN (SELECT document FROM generation WHERE document IS NOT NULL)",
@@ -90,7 +95,8 @@ def _doomed(
         "SELECT s.pk, g.pk, g.number, g.revision, g.retired_at, g.pinned, s.active, a.number"
         " FROM namespace n JOIN source s ON s.ns = n.pk JOIN generation g ON g.source = s.pk"
         " LEFT JOIN generation a ON a.pk = s.active"
-        " WHERE n.name = ? AND g.published_seq IS NOT NULL ORDER BY s.pk, g.number DESC, g.revision DESC",
+        " WHERE n.name = ? AND g.published_seq IS NOT NULL AND NOT g.collected"
+        " ORDER BY s.pk, g.number DESC, g.revision DESC",
         (namespace,),
     ).fetchall()
     doomed = []
@@ -116,14 +122,14 @@ def _remove(connection: sqlite3.Connection, batch: Iterable[tuple[int, int]]) ->
         doomed: set[int] = set()
         horizon = 0
         for generation, retired_seq in connection.execute(
-            "SELECT pk, retired_seq FROM generation WHERE source = ?", (source,)
+            "SELECT pk, retired_seq FROM generation WHERE source = ? AND NOT collected", (source,)
         ).fetchall():
             rows = connection.execute("SELECT row FROM manifest WHERE generation = ?", (generation,)).fetchall()
             (doomed if generation in generations else held).update(row for (row,) in rows)
             if generation in generations:
                 horizon = max(horizon, retired_seq)
         sql.delete_rows(connection, doomed - held)
-        for generation in generations:
+        for generation in sorted(generations):
             sql.delete_generation(connection, generation)
         connection.execute(
             "INSERT INTO meta (key, value) VALUES ('horizon', ?)"

@@ -263,7 +263,13 @@ def delete_rows(connection: sqlite3.Connection, rows: Iterable[int]) -> None:
 
 
 def delete_generation(connection: sqlite3.Connection, generation: int) -> None:
-    """Remove a generation's manifest, parents and record; its rows are :func:`delete_rows`'s to remove."""
+    """Remove a generation's manifest, parents and, once no row was born with it, its record.
+
+    Its rows are :func:`delete_rows`'s to remove.
+    """
     connection.execute("DELETE FROM manifest WHERE generation = ?", (generation,))
     connection.execute("DELETE FROM parent WHERE generation = ?", (generation,))
-    connection.execute("DELETE FROM generation WHERE pk = ?", (generation,))
+    connection.execute("UPDATE generation SET collected = 1, document = NULL, facts = NULL WHERE pk = ?", (generation,))
+    connection.execute(
+        "DELETE FROM generation WHERE pk = ?1 AND NOT EXISTS (SELECT 1 FROM row WHERE first_gen = ?1)", (generation,)
+    )

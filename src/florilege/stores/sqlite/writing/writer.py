@@ -33,9 +33,10 @@ _Publish = Callable[[str, Sequence[SourceWrite], Fence | None], list[WriteOutcom
 class Writer:
     """The verbs that publish and retire."""
 
-    def __init__(self, database: Database, analyzer: Callable[[], TextAnalyzer]) -> None:
+    def __init__(self, database: Database, analyzer: Callable[[], TextAnalyzer], batch_chunks: int) -> None:
         self._database = database
         self._analyzer = analyzer
+        self._batch = batch_chunks
         self._vocabulary = Vocabulary()
         self._ready = False
         database.on_rollback.append(self._vocabulary.forget)
@@ -45,8 +46,8 @@ class Writer:
         """See :meth:`florilege.interfaces.stores.DataStore.replace`."""
         self.ready()
         outcomes: list[WriteOutcome] = []
-        for group in _groups(writes):
-            if len(group[0].chunks) > BATCH_CHUNKS:
+        for group in _groups(writes, self._batch):
+            if len(group[0].chunks) > self._batch:
                 outcomes += self._replanned(self._stage_and_publish, namespace, group, fence)
             else:
                 outcomes += self._replanned(self._publish_group, namespace, group, fence)
@@ -141,8 +142,8 @@ class Writer:
                 metadata = sql.keep_metadata(connection, plan.metadata)
                 generation = sql.add_generation(connection, ns, source, plan, metadata)
             try:
-                for start in range(0, len(plan.rows), BATCH_CHUNKS):
-                    self._stage(namespace, plan, plan.rows[start : start + BATCH_CHUNKS], source, generation, fence)
+                for start in range(0, len(plan.rows), self._batch):
+                    self._stage(namespace, plan, plan.rows[start : start + self._batch], source, generation, fence)
                     failpoint("stage")
                 with self._database.write() as connection:
                     check_fence(connection, namespace, fence)
@@ -230,14 +231,14 @@ class Writer:
                     return
 
 
-def _groups(writes: Sequence[SourceWrite]) -> Iterator[list[SourceWrite]]:
+def _groups(writes: Sequence[SourceWrite], most: int) -> Iterator[list[SourceWrite]]:
     """Runs of writes that fit one transaction; a large source stands alone, and no source stands twice in a run."""
     group: list[SourceWrite] = []
     chunks = 0
     names: set[str] = set()
     for write in writes:
         size = len(write.chunks)
-        if group and (chunks + size > BATCH_CHUNKS or write.record.source_id in names):
+        if group and (chunks + size > most or write.record.source_id in names):
             yield group
             group, chunks, names = [], 0, set()
         group.append(write)

@@ -1,0 +1,713 @@
+"""What every store must do, as tests to subclass.
+
+    class TestMyStore(DataStoreTests, VectorStoreTests, FilterTests):
+        def open(self, path): return MyStore(path)
+
+``open(path)`` opens the store at a path, the same one each time. Also see :mod:`florilege.testing.replacement`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from florilege.interfaces.embedding import EmbeddingSpace
+from florilege.interfaces.stores import (
+    ChunkVectors,
+    DataStore,
+    Fence,
+    RunRecord,
+    SearchRequest,
+    Snapshot,
+    SourceWrite,
+    WriteOutcome,
+)
+from florilege.model.chunk import Chunk, PageBox, ParentChunk, ParentRef, Provenance
+from florilege.model.document import Document, IngestWarning, Part, Span
+from florilege.model.errors import ChunkingError, ConfigError, Conflict, EmbeddingError, NotFound, StoreError
+from florilege.model.filters import F
+from florilege.model.hashing import digest, mint_ids
+from florilege.model.ledger import SourceRecord, StageRecord, Version
+from florilege.testing.fakes import CountingEmbedder
+from florilege.testing.filters import CASES, ROWS
+
+NS = "library"
+SPACE = EmbeddingSpace(name="test", dimensions=16)
+_embedder = CountingEmbedder(dimensions=16)
+
+
+def key_of(text: str) -> bytes:
+    """The vector key these tests give a text."""
+    return digest(SPACE.identity, text)
+
+
+def vectors_of(texts: Sequence[str]) -> Any:
+    """The vectors these tests give texts."""
+    return _embedder.embed_many(texts).vectors
+
+
+def write_of(
+    source_id: str,
+    texts: Sequence[str],
+    *,
+    expected: Version | None = None,
+    metadata: dict[str, Any] | None = None,
+    vectors: bool = False,
+    **options: Any,
+) -> SourceWrite:
+    """A source of one chunk a text, ids minted from the texts."""
+    record = options.pop("record", {})
+    ids = mint_ids(source_id, [(text, "") for text in texts])
+    chunks = [
+        Chunk(source_id=source_id, chunk_id=chunk_id, content=text, ordinal=ordinal, metadata=metadata or {})
+        for ordinal, (chunk_id, text) in enumerate(zip(ids, texts, strict=True))
+    ]
+    fields = {"title": source_id.upper(), "metadata": metadata or {}, "corpus_id": "shelf", **record}
+    return SourceWrite(
+        record=SourceRecord(namespace=options.pop("namespace", NS), source_id=source_id, **fields),
+        chunks=chunks,
+        document=options.pop("document", Document(source_id=source_id, content="\n\n".join(texts))),
+        vectors=ChunkVectors(SPACE, [key_of(text) for text in texts]) if vectors else None,
+        expected=expected,
+        **options,
+    )
+
+
+def contents(snapshot: Snapshot, source_id: str) -> list[str]:
+    """The texts of a source's chunks."""
+    return [chunk.content for chunk in snapshot.chunks(source_id)]
+
+
+def found(snapshot: Snapshot, **request: Any) -> dict[str, list[tuple[str, str]]]:
+    """Source ids and texts a search finds, by leg."""
+    result = snapshot.search(SearchRequest(**request))
+    return {
+        leg: [(chunk.source_id, chunk.content) for chunk in snapshot.hydrate([item.row for item in candidates])]
+        for leg, candidates in result.legs.items()
+    }
+
+
+class _Suite:
+    """Opens stores in a folder of the test's and closes them after it."""
+
+    def open(self, path: Path) -> DataStore:
+        """The store at ``path``."""
+        raise AssertionError("a suite needs its open(path)")
+
+    @pytest.fixture
+    def opened(self, tmp_path: Path) -> Iterator[Callable[[], DataStore]]:
+        """Opens further handles of the one store."""
+        stores: list[DataStore] = []
+
+        def another() -> DataStore:
+            stores.append(self.open(tmp_path / "store"))
+            return stores[-1]
+
+        yield another
+        for store in stores:
+            store.close()
+
+    @pytest.fixture
+    def store(self, opened: Callable[[], DataStore]) -> DataStore:
+        """An empty store."""
+        return opened()
+
+
+class DataStoreTests(_Suite):
+    """Records: sources, generations, leases, runs."""
+
+    def test_an_empty_store_answers(self, store: DataStore) -> None:
+        assert store.namespaces() == []
+        assert store.list_sources(NS) == ([], None)
+        assert store.get_sources(NS, ["a"]) == {}
+        assert store.history(NS, "a") == []
+        assert store.runs(NS) == []
+        assert store.bound_space(NS) is None
+        assert store.count_pending(NS, SPACE) == 0
+        assert store.pending_vectors(NS, SPACE) == []
+        assert store.delete_sources(NS, {"a": None}) == [WriteOutcome(source_id="a")]
+        with store.snapshot(NS) as snapshot:
+            assert snapshot.search(SearchRequest(text="anything")).legs == {"lexical": []}
+            assert snapshot.chunks("a") == []
+            assert snapshot.titles(["a"]) == {}
+            assert snapshot.parents(["k"]) == {}
+            assert snapshot.hydrate([]) == []
+            with pytest.raises(NotFound):
+                snapshot.document("a")
+
+    def test_everything_stored_comes_back(self, store: DataStore) -> None:
+        provenance = Provenance(
+            part_ids=("p1",),
+            pages=(3, 4),
+            sheets=("S",),
+            tables=("t",),
+            json_paths=("$.a",),
+            cell_ranges=("A1:B2",),
+            headings=("One", "Two"),
+            source_spans=(Span(1, 5, "p1"), Span(7, 9)),
+            bboxes=(PageBox(3, (0.1, 0.2, 0.3, 0.4)),),
+            confidence="derived",
+            chunker="structured",
+            piece_id="exact",
+        )
+        metadata = {
+            "when": datetime(2024, 5, 1, 12, tzinfo=UTC),
+            "n": 2**63 - 1,
+            "x": 0.1,
+            "deep": {"list": [1, "a", None, True, {"k": []}]},
+            "blank": "",
+        }
+        parent = ParentChunk(
+            source_id="a",
+            parent_id="sec",
+            key="parent-key",
+            content="the whole section",
+            title="Section",
+            summary="short",
+            metadata=metadata,
+            provenance=provenance,
+        )
+        chunk = Chunk(
+            source_id="a",
+            chunk_id="one",
+            content="héllo 世界 \U0001f600\n",
+            context="A > B",
+            metadata=metadata,
+            provenance=provenance,
+            parent=ParentRef(parent_id="sec", key="parent-key", title="Section", summary="short"),
+        )
+        part = Part(part_id="p1", kind="table", text="hello", span=Span(0, 5), rows=(("h", "i"),), columns=("c",))
+        derived = Part(part_id="p2", kind="text", text="not a slice", span=Span(0, 5), confidence="derived")
+        document = Document(
+            source_id="a",
+            content="hello world",
+            parts=(part, derived),
+            warnings=(IngestWarning(code="w", message="m", part_id="p1"),),
+            media_type="text/plain",
+            uri="file:///a",
+            revision="r1",
+            reader="txt/1",
+        )
+        record = SourceRecord(
+            namespace=NS,
+            source_id="a",
+            corpus_id="shelf",
+            title="Title",
+            metadata=metadata,
+            media_type="text/plain",
+            uri="file:///a",
+            source_hash="s",
+            content_hash="c",
+            metadata_hash="m",
+            index_hash={"chunker": "x"},
+            revision="r1",
+            reader="txt/1",
+            run_id=7,
+            errors=({"code": "old"},),
+            stages=(StageRecord(name="chunk", kind="chunker", cache="hit", duration_seconds=0.5),),
+        )
+        store.replace(NS, [SourceWrite(record=record, chunks=[chunk], parents=[parent], document=document)])
+        kept = store.get_sources(NS, ["a"])["a"]
+        assert kept.first_seen_at == kept.indexed_at == kept.last_seen_at
+        assert kept.indexed_at is not None
+        assert datetime.now(UTC) - kept.indexed_at < timedelta(minutes=5)
+        for name in (
+            "title",
+            "metadata",
+            "media_type",
+            "uri",
+            "source_hash",
+            "content_hash",
+            "metadata_hash",
+            "index_hash",
+        ):
+            assert getattr(kept, name) == getattr(record, name)
+        assert (kept.version, kept.chunk_count, kept.parent_count) == (Version(1, 1), 1, 1)
+        assert (kept.stages, kept.errors, kept.run_id) == (record.stages, record.errors, 7)
+        with store.snapshot(NS) as snapshot:
+            (back,) = snapshot.chunks("a")
+            for name in ("source_id", "chunk_id", "content", "context", "metadata", "provenance", "parent", "ordinal"):
+                assert getattr(back, name) == getattr(chunk, name)
+            assert (back.namespace, back.generation_id, back.active) == (NS, 1, True)
+            assert back.created_at == kept.indexed_at
+            above = snapshot.parents(["parent-key", "other"])["parent-key"]
+            for name in ("parent_id", "content", "title", "summary", "metadata", "provenance"):
+                assert getattr(above, name) == getattr(parent, name)
+            held = snapshot.document("a")
+            assert (held.content, held.parts, held.warnings) == (document.content, document.parts, document.warnings)
+            assert (held.title, held.metadata, held.uri, held.reader) == ("Title", metadata, "file:///a", "txt/1")
+            assert snapshot.titles(["a", "b"]) == {"a": "Title"}
+
+    def test_a_write_must_bring_the_version_it_replaces(self, store: DataStore) -> None:
+        assert store.replace(NS, [write_of("a", ["one"])])[0].version == Version(1, 1)
+        for wrong in (None, Version(1, 2), Version(2, 1)):
+            (outcome,) = store.replace(NS, [write_of("a", ["two"], expected=wrong)])
+            assert outcome.conflict
+            assert "a" in outcome.conflict
+            assert outcome.version is None
+        (outcome,) = store.replace(NS, [write_of("a", ["two"], expected=Version(1, 1))])
+        assert outcome.version == Version(2, 1)
+        (outcome,) = store.replace(NS, [write_of("new", ["x"], expected=Version(1, 1))])
+        assert outcome.conflict
+        with store.snapshot(NS) as snapshot:
+            assert contents(snapshot, "a") == ["two"]
+            assert contents(snapshot, "new") == []
+
+    def test_a_conflict_spares_the_rest_of_the_batch(self, store: DataStore) -> None:
+        store.replace(NS, [write_of("b", ["old"])])
+        outcomes = store.replace(NS, [write_of("a", ["1"]), write_of("b", ["2"]), write_of("c", ["3"])])
+        assert [bool(outcome.conflict) for outcome in outcomes] == [False, True, False]
+        with store.snapshot(NS) as snapshot:
+            assert [contents(snapshot, name) for name in "abc"] == [["1"], ["old"], ["3"]]
+
+    def test_one_batch_may_write_a_source_twice(self, store: DataStore) -> None:
+        writes = [write_of("a", ["1"]), write_of("a", ["2"], expected=Version(1, 1))]
+        assert [outcome.version for outcome in store.replace(NS, writes)] == [Version(1, 1), Version(2, 1)]
+
+    def test_equal_rows_are_carried_over(self, store: DataStore) -> None:
+        store.replace(NS, [write_of("a", ["keep", "drop"])])
+        with store.snapshot(NS) as snapshot:
+            born = snapshot.chunks("a")[0].created_at
+        (outcome,) = store.replace(NS, [write_of("a", ["new", "keep"], expected=Version(1, 1))])
+        assert (outcome.chunk_count, outcome.carried) == (2, 1)
+        with store.snapshot(NS) as snapshot:
+            chunks = snapshot.chunks("a")
+            assert [chunk.content for chunk in chunks] == ["new", "keep"]
+            assert [chunk.ordinal for chunk in chunks] == [0, 1]
+            assert [chunk.generation_id for chunk in chunks] == [2, 2]
+            assert chunks[1].created_at == born
+            assert chunks[0].created_at != born
+
+    def test_a_metadata_change_is_a_revision(self, store: DataStore) -> None:
+        store.replace(NS, [write_of("a", ["one", "two"], metadata={"v": 1}, vectors=True)])
+        store.fill_vectors(NS, SPACE, store.pending_vectors(NS, SPACE), vectors_of(["one", "two"]))
+        write = write_of(
+            "a", ["one", "two"], metadata={"v": 2}, expected=Version(1, 1), keep_generation=True, document=None
+        )
+        (outcome,) = store.replace(NS, [write])
+        assert outcome.version == Version(1, 2)
+        assert store.count_pending(NS, SPACE) == 0
+        with store.snapshot(NS) as snapshot:
+            assert [chunk.metadata for chunk in snapshot.chunks("a")] == [{"v": 2}, {"v": 2}]
+            assert snapshot.document("a").content == "one\n\ntwo"
+            assert found(snapshot, text="two", filter=F("v") == 1)["lexical"] == []
+            assert found(snapshot, text="two", filter=F("v") == 2)["lexical"] == [("a", "two")]
+            result = snapshot.search(SearchRequest(vector=vectors_of(["one"])[0], space=SPACE))
+            assert result.coverage == 1.0
+        (generation,) = store.history(NS, "a")
+        assert (generation.generation, generation.revision, generation.state) == (1, 2, "active")
+
+    def test_a_source_without_chunks_is_a_source(self, store: DataStore) -> None:
+        store.replace(NS, [write_of("a", ["one"])])
+        (outcome,) = store.replace(NS, [write_of("a", [], expected=Version(1, 1))])
+        assert (outcome.version, outcome.chunk_count) == (Version(2, 1), 0)
+        with store.snapshot(NS) as snapshot:
+            assert snapshot.chunks("a") == []
+            assert snapshot.titles(["a"]) == {"a": "A"}
+            assert snapshot.document("a").content == ""
+
+    def test_history_is_newest_first(self, store: DataStore) -> None:
+        for number in range(3):
+            store.replace(NS, [write_of("a", [f"v{number}"], expected=Version(number, 1) if number else None)])
+        assert [(item.generation, item.state) for item in store.history(NS, "a")] == [
+            (3, "active"),
+            (2, "retired"),
+            (1, "retired"),
+        ]
+        store.delete_sources(NS, {"a": None})
+        assert {item.state for item in store.history(NS, "a")} == {"retired"}
+
+    def test_delete_retires_and_remembers(self, store: DataStore) -> None:
+        store.replace(NS, [write_of("a", ["one", "two"]), write_of("b", ["three"])])
+        outcomes = store.delete_sources(NS, {"a": Version(1, 1), "b": Version(9, 1), "c": None}, run_id=5)
+        assert [(item.chunk_count, bool(item.conflict)) for item in outcomes] == [(2, False), (0, True), (0, False)]
+        record = store.get_sources(NS, ["a"])["a"]
+        assert (record.status, record.version, record.chunk_count, record.run_id) == ("deleted", None, 0, 5)
+        assert record.deleted_at is not None
+        with store.snapshot(NS) as snapshot:
+            assert snapshot.chunks("a") == []
+            assert snapshot.titles(["a"]) == {}
+            assert found(snapshot, text="one three")["lexical"] == [("b", "three")]
+        store.delete_sources(NS, {"a": None, "b": None}, forget=True)
+        assert store.list_sources(NS) == ([], None)
+        (outcome,) = store.replace(NS, [write_of("a", ["back"])])
+        assert outcome.version is not None
+        assert outcome.version.generation > 1
+
+    def test_a_source_has_one_owner(self, store: DataStore) -> None:
+        store.replace(NS, [write_of("a", ["one"])])
+        other = {"corpus_id": "other"}
+        (outcome,) = store.replace(NS, [write_of("a", ["two"], expected=Version(1, 1), record=other)])
+        assert outcome.conflict
+        assert "shelf" in outcome.conflict
+        with pytest.raises(Conflict):
+            store.record(NS, [SourceRecord(namespace=NS, source_id="a", corpus_id="other")])
+        nobody = {"corpus_id": None}
+        store.replace(NS, [write_of("a", ["two"], expected=Version(1, 1), record=nobody)])
+        assert store.get_sources(NS, ["a"])["a"].corpus_id == "shelf"
+        store.delete_sources(NS, {"a": None})
+        (outcome,) = store.replace(NS, [write_of("a", ["three"], record=other)])
+        assert outcome.conflict is None
+
+    def test_records_without_generations(self, store: DataStore) -> None:
+        store.replace(NS, [write_of("ok", ["one"])])
+        failed = SourceRecord(
+            namespace=NS, source_id="bad", status="failed", corpus_id="shelf", error={"code": "x"}, run_id=1
+        )
+        store.record(NS, [failed, SourceRecord(namespace=NS, source_id="ok", corpus_id="shelf", held_hash="h")])
+        records, cursor = store.list_sources(NS)
+        assert cursor is None
+        assert [(record.source_id, record.status) for record in records] == [("bad", "failed"), ("ok", "indexed")]
+        assert records[0].error == {"code": "x"}
+        assert records[0].failed_at is not None
+        assert (records[1].version, records[1].chunk_count, records[1].held_hash) == (Version(1, 1), 1, "h")
+
+    def test_lists_come_in_pages(self, store: DataStore) -> None:
+        names = [f"s{number:03}" for number in range(25)] + ["é", "z", "世", "\U0001f600"]
+        store.replace(NS, [write_of(name, [name]) for name in reversed(names)])
+        store.delete_sources(NS, {"s003": None})
+        store.record(NS, [SourceRecord(namespace=NS, source_id="s100", corpus_id="other", status="failed")])
+        seen: list[str] = []
+        cursor = None
+        while True:
+            records, cursor = store.list_sources(NS, limit=7, cursor=cursor)
+            seen += [record.source_id for record in records]
+            if cursor is None:
+                break
+        assert seen == sorted([*names, "s100"])
+        assert [item.source_id for item in store.list_sources(NS, status=["deleted"])[0]] == ["s003"]
+        assert [item.source_id for item in store.list_sources(NS, corpus_id="other")[0]] == ["s100"]
+        assert store.list_sources(NS, status=[]) == ([], None)
+
+    def test_namespaces_do_not_meet(self, store: DataStore) -> None:
+        for namespace in ("tenant", "tenant:1", ""):
+            store.replace(namespace, [write_of("a", [f"text of {namespace}"], namespace=namespace)])
+        assert store.namespaces() == ["", "tenant", "tenant:1"]
+        for namespace in ("tenant", "tenant:1", ""):
+            with store.snapshot(namespace) as snapshot:
+                assert found(snapshot, text="text")["lexical"] == [("a", f"text of {namespace}")]
+        with store.snapshot("tenant") as mine, store.snapshot("tenant:1") as other:
+            (row,) = (item.row for item in mine.search(SearchRequest(text="text")).legs["lexical"])
+            with pytest.raises(NotFound):
+                other.hydrate([row])
+        store.delete_sources("tenant", {"a": None})
+        with store.snapshot("tenant:1") as snapshot:
+            assert contents(snapshot, "a") == ["text of tenant:1"]
+
+    @pytest.mark.parametrize(
+        "spoil",
+        [
+            lambda write: {"chunks": [*write.chunks, write.chunks[0]]},
+            lambda write: {"chunks": [Chunk(source_id="b", chunk_id="x", content="x")]},
+            lambda write: {"chunks": [Chunk(source_id="a", content="x")]},
+            lambda write: {"chunks": [Chunk(source_id="a", chunk_id="x", content="x", metadata={"bad": object()})]},
+            lambda write: {"chunks": [Chunk(source_id="a", chunk_id="x", content="x", metadata={"bad": float("nan")})]},
+            lambda write: {"chunks": [Chunk(source_id="a", chunk_id="x", content="lone \ud800")]},
+            lambda write: {"record": SourceRecord(namespace="elsewhere", source_id="a")},
+            lambda write: {"parents": [ParentChunk(source_id="b", parent_id="p", content="x")]},
+            lambda write: {"vectors": ChunkVectors(SPACE, [])},
+        ],
+    )
+    def test_bad_input_loses_nothing(self, store: DataStore, spoil: Callable[[SourceWrite], dict[str, Any]]) -> None:
+        store.replace(NS, [write_of("a", ["good"])])
+        write = write_of("a", ["next"], expected=Version(1, 1))
+        with pytest.raises((ChunkingError, ConfigError)):
+            store.replace(NS, [write_of("b", ["fine"]), replace(write, **spoil(write))])
+        with store.snapshot(NS) as snapshot:
+            assert contents(snapshot, "a") == ["good"]
+        assert store.replace(NS, [write])[0].version == Version(2, 1)
+
+    def test_leases_are_fenced(self, store: DataStore, opened: Callable[[], DataStore]) -> None:
+        first = store.acquire_lease(NS, "shelf", "one")
+        with pytest.raises(Conflict, match="one"):
+            opened().acquire_lease(NS, "shelf", "two", wait=0.1)
+        store.acquire_lease(NS, "other", "two")
+        store.renew_lease(first)
+        store.replace(NS, [write_of("a", ["1"])], fence=first)
+        store.release_lease(first)
+        second = store.acquire_lease(NS, "shelf", "two")
+        assert second.token > first.token
+        with pytest.raises(Conflict):
+            store.renew_lease(first)
+        stale: list[Callable[[], Any]] = [
+            lambda: store.replace(NS, [write_of("a", ["2"], expected=Version(1, 1))], fence=first),
+            lambda: store.delete_sources(NS, {"a": None}, fence=first),
+            lambda: store.record(NS, [SourceRecord(namespace=NS, source_id="a")], fence=first),
+            lambda: store.fill_vectors(NS, SPACE, [], vectors_of([]), fence=first),
+            lambda: store.end_run(self._run(1), fence=first),
+            lambda: store.renew_lease(Fence("elsewhere", "shelf", 1, "one")),
+        ]
+        for act in stale:
+            with pytest.raises(Conflict):
+                act()
+        store.release_lease(first)
+        store.renew_lease(second)
+        with store.snapshot(NS) as snapshot:
+            assert contents(snapshot, "a") == ["1"]
+
+    @staticmethod
+    def _run(run_id: int) -> RunRecord:
+        moment = datetime(2024, 1, 1, tzinfo=UTC)
+        return RunRecord(
+            run_id=run_id,
+            namespace=NS,
+            corpus_id="shelf",
+            started_at=moment,
+            ended_at=moment + timedelta(seconds=1.5),
+            counts={"added": 2},
+            facts={"paths": ["a"]},
+        )
+
+    def test_runs_are_kept(self, store: DataStore) -> None:
+        ids = [store.begin_run(NS, "shelf") for _ in range(3)]
+        assert len(set(ids)) == 3
+        assert store.runs(NS) == []
+        for run_id in ids:
+            store.end_run(self._run(run_id))
+        assert [run.run_id for run in store.runs(NS)] == sorted(ids, reverse=True)
+        assert store.runs(NS, "shelf", limit=1) == [self._run(max(ids))]
+        assert store.runs(NS, "other") == []
+
+    def test_stats_count(self, store: DataStore) -> None:
+        store.replace(NS, [write_of("a", ["1", "2"], vectors=True), write_of("b", ["3"])])
+        store.delete_sources(NS, {"b": None})
+        stats = store.stats(NS)
+        assert (stats["sources"], stats["chunks"], stats["pending_vectors"]) == (2, 2, 2)
+        assert stats["statuses"] == {"indexed": 1, "deleted": 1}
+        assert NS in store.stats()["namespaces"]
+
+    def test_content_need_not_be_kept(self, store: DataStore) -> None:
+        store.replace(NS, [write_of("a", ["1"], document=None)])
+        with store.snapshot(NS) as snapshot, pytest.raises(NotFound) as error:
+            snapshot.document("a")
+        assert error.value.code == "content_not_kept"
+
+    def test_closed_is_closed(self, store: DataStore) -> None:
+        store.close()
+        store.close()
+        with pytest.raises(StoreError):
+            store.namespaces()
+
+
+class VectorStoreTests(_Suite):
+    """Searches, vectors, snapshots."""
+
+    def fill(self, store: DataStore) -> int:
+        """Embed whatever waits."""
+        pending = store.pending_vectors(NS, SPACE, limit=1000)
+        return store.fill_vectors(NS, SPACE, pending, vectors_of([item.text for item in pending]))
+
+    def test_vectors_are_kept_by_content(self, store: DataStore) -> None:
+        keys = [key_of(text) for text in ("one", "two")]
+        assert store.missing_vectors(SPACE, keys) == set(keys)
+        store.put_vectors(SPACE, keys[:1], vectors_of(["one"]))
+        store.put_vectors(SPACE, keys[:1], vectors_of(["another"]))
+        assert store.missing_vectors(SPACE, keys) == {keys[1]}
+        assert store.missing_vectors(EmbeddingSpace(name="other", dimensions=16), keys) == set(keys)
+        (outcome,) = store.replace(NS, [write_of("a", ["one", "two"], vectors=True)])
+        assert outcome.queued == 1
+        with store.snapshot(NS) as snapshot:
+            result = snapshot.search(SearchRequest(vector=vectors_of(["one"])[0], space=SPACE))
+            assert [item.score for item in result.legs["dense"]] == pytest.approx([1.0], abs=1e-3)
+            assert result.coverage == 0.5
+            chunks = snapshot.chunks("a", vectors=True)
+            assert chunks[1].embedding is None
+            assert chunks[0].embedding_space == SPACE.identity
+            unit = vectors_of(["one"])[0] / np.linalg.norm(vectors_of(["one"])[0])
+            assert chunks[0].embedding == pytest.approx(unit.tolist(), abs=2e-3)
+
+    def test_the_queue_drains(self, store: DataStore) -> None:
+        texts = [f"text {number}" for number in range(10)]
+        store.replace(NS, [write_of("a", texts, vectors=True), write_of("b", texts[:3], vectors=True)])
+        assert store.count_pending(NS, SPACE) == 13
+        first = store.pending_vectors(NS, SPACE, limit=4)
+        assert [item.text for item in first] == texts[:4]
+        assert [item.key for item in first] == [key_of(text) for text in texts[:4]]
+        rest = store.pending_vectors(NS, SPACE, after=first[-1].row, limit=100)
+        assert len(rest) == 9
+        taken = store.fill_vectors(NS, SPACE, first, vectors_of([item.text for item in first]))
+        assert taken == 7  # equal texts of the other source took theirs too
+        assert store.count_pending(NS, SPACE) == 6
+        left = store.pending_vectors(NS, SPACE)
+        store.put_vectors(SPACE, [item.key for item in left], vectors_of([item.text for item in left]))
+        assert store.fill_vectors(NS, SPACE, left) == 6
+        assert store.fill_vectors(NS, SPACE, left) == 0
+        with store.snapshot(NS) as snapshot:
+            assert snapshot.search(SearchRequest(text="text", space=SPACE)).coverage == 1.0
+
+    def test_rows_that_die_waiting_leave_the_queue(self, store: DataStore) -> None:
+        store.replace(NS, [write_of("a", ["one", "two"], vectors=True)])
+        pending = store.pending_vectors(NS, SPACE)
+        store.replace(NS, [write_of("a", ["two"], vectors=True, expected=Version(1, 1))])
+        assert store.fill_vectors(NS, SPACE, pending, vectors_of(["one", "two"])) == 1
+        assert store.count_pending(NS, SPACE) == 0
+
+    def test_carried_rows_take_vectors_later(self, store: DataStore) -> None:
+        store.replace(NS, [write_of("a", ["one", "two"])])
+        store.put_vectors(SPACE, [key_of("one")], vectors_of(["one"]))
+        with store.snapshot(NS) as before:
+            (outcome,) = store.replace(NS, [write_of("a", ["one", "two"], vectors=True, expected=Version(1, 1))])
+            assert (outcome.carried, outcome.queued) == (2, 1)
+            query = SearchRequest(vector=vectors_of(["one"])[0], space=SPACE)
+            assert before.search(query).legs["dense"] == []
+            with store.snapshot(NS) as after:
+                assert len(after.search(query).legs["dense"]) == 1
+
+    @pytest.mark.parametrize(
+        "bad",
+        [np.zeros((2, 16)), np.full((2, 16), np.nan), np.full((2, 16), np.inf), np.ones((2, 15)), np.ones((1, 16))],
+    )
+    def test_bad_vectors_are_refused(self, store: DataStore, bad: Any) -> None:
+        with pytest.raises(EmbeddingError) as error:
+            store.put_vectors(SPACE, [key_of("one"), key_of("two")], bad)
+        assert error.value.code == "bad_vector"
+        assert len(store.missing_vectors(SPACE, [key_of("one"), key_of("two")])) == 2
+
+    def test_a_namespace_has_one_space(self, store: DataStore) -> None:
+        store.bind_space(NS, SPACE)
+        store.bind_space(NS, SPACE)
+        assert store.bound_space(NS) == SPACE.identity
+        other = EmbeddingSpace(name="other", dimensions=16)
+        with pytest.raises(ConfigError) as error:
+            store.bind_space(NS, other)
+        assert error.value.code == "space_mismatch"
+        assert SPACE.identity in str(error.value)
+        assert other.identity in str(error.value)
+        store.bind_space("another", other)
+
+    def test_query_text_is_text(self, store: DataStore) -> None:
+        store.replace(NS, [write_of("a", ["NEAR the OR gate", 'say "hello" (twice)', "50% AND more*"])])
+        with store.snapshot(NS) as snapshot:
+            for text in ('"', "(", "NEAR/2", "a OR", "*", "%", "'; DROP TABLE row; --", "{x} AND [y]", "\\", ""):
+                snapshot.search(SearchRequest(text=text))
+            assert found(snapshot, text='"hello" AND (')["lexical"][0] == ("a", 'say "hello" (twice)')
+
+    def test_depth_and_order(self, store: DataStore) -> None:
+        same = [write_of(f"s{number}", ["equal words here"], metadata={"n": number}) for number in range(9)]
+        store.replace(NS, list(reversed(same)))
+        with store.snapshot(NS) as snapshot:
+            for depth in (0, 1, 4, 9, 100):
+                result = snapshot.search(SearchRequest(text="equal", depth=depth)).legs["lexical"]
+                assert [item.source_id for item in result] == [f"s{number}" for number in range(min(depth, 9))]
+            late = snapshot.search(SearchRequest(text="equal", depth=2, filter=F("n") >= 5)).legs["lexical"]
+            assert [item.source_id for item in late] == ["s5", "s6"]
+
+    def test_words_that_are_not_there_find_nothing(self, store: DataStore) -> None:
+        store.replace(NS, [write_of("a", ["one two"])])
+        with store.snapshot(NS) as snapshot:
+            assert snapshot.search(SearchRequest(text="absent")).legs == {"lexical": []}
+
+    def test_an_unknown_space_has_no_coverage(self, store: DataStore) -> None:
+        store.replace(NS, [write_of("a", ["one"])])
+        other = EmbeddingSpace(name="other", dimensions=3)
+        with store.snapshot(NS) as snapshot:
+            result = snapshot.search(SearchRequest(text="one", vector=[1, 0, 0], space=other))
+            assert result.legs["dense"] == []
+            assert len(result.legs["lexical"]) == 1
+            assert result.coverage == 0.0
+            with pytest.raises(ConfigError):
+                snapshot.search(SearchRequest(vector=[1, 0], space=other))
+            with pytest.raises(ConfigError):
+                snapshot.search(SearchRequest(vector=[1, 0, 0]))
+
+    def test_a_floor_cannot_be_left(self, store: DataStore) -> None:
+        def guarded(name: str, tenant: str) -> SourceWrite:
+            parent = ParentChunk(
+                source_id=name, parent_id="p", key=f"{name}-p", content="above", metadata={"tenant": tenant}
+            )
+            return write_of(name, [f"secret of {name}"], metadata={"tenant": tenant}, vectors=True, parents=[parent])
+
+        store.replace(NS, [guarded("mine", "me"), guarded("yours", "you")])
+        self.fill(store)
+        query = vectors_of(["secret"])[0]
+        with store.snapshot(NS) as free, store.snapshot(NS, floor=F("tenant") == "me") as floored:
+            for wish in (None, F("tenant") == "you", ~(F("tenant") == "me"), F("tenant").exists()):
+                result = floored.search(SearchRequest(text="secret", vector=query, space=SPACE, filter=wish))
+                names = {item.source_id for leg in result.legs.values() for item in leg}
+                assert names <= {"mine"}
+            assert floored.chunks("yours") == []
+            assert contents(floored, "mine") == ["secret of mine"]
+            assert floored.titles(["mine", "yours"]) == {"mine": "MINE"}
+            assert list(floored.parents(["mine-p", "yours-p"])) == ["mine-p"]
+            assert floored.document("mine").content == "secret of mine"
+            with pytest.raises(NotFound):
+                floored.document("yours")
+            rows = {item.source_id: item.row for item in free.search(SearchRequest(text="secret")).legs["lexical"]}
+            with pytest.raises(NotFound):
+                floored.hydrate([rows["yours"]])
+
+    def test_a_snapshot_stays(self, store: DataStore, opened: Callable[[], DataStore]) -> None:
+        other = opened()
+        store.replace(NS, [write_of("a", ["old apple", "shared pear"], vectors=True), write_of("b", ["plum"])])
+        self.fill(store)
+        query = vectors_of(["old apple"])[0]
+        with store.snapshot(NS) as before, other.snapshot(NS) as elsewhere:
+            store.replace(NS, [write_of("a", ["new apple", "shared pear"], vectors=True, expected=Version(1, 1))])
+            self.fill(other)
+            store.delete_sources(NS, {"b": None})
+            other.replace(NS, [write_of("c", ["cherry apple"])])
+            for snapshot in (before, elsewhere):
+                assert contents(snapshot, "a") == ["old apple", "shared pear"]
+                assert found(snapshot, text="apple plum")["lexical"] == [("b", "plum"), ("a", "old apple")]
+                dense = found(snapshot, vector=query, space=SPACE)["dense"]
+                assert dense == [("a", "old apple"), ("a", "shared pear")]
+                assert snapshot.document("a").content == "old apple\n\nshared pear"
+                assert snapshot.titles(["a", "b", "c"]) == {"a": "A", "b": "B"}
+            for handle in (store, other):
+                with handle.snapshot(NS) as after:
+                    assert set(found(after, text="apple plum")["lexical"]) == {
+                        ("a", "new apple"),
+                        ("c", "cherry apple"),
+                    }
+                    dense = found(after, vector=query, space=SPACE)["dense"]
+                    assert {text for _, text in dense} == {"new apple", "shared pear"}
+        with store.snapshot(NS) as after, pytest.raises(NotFound):
+            after.hydrate([1])
+
+    def test_filters_count_before_the_cut(self, store: DataStore) -> None:
+        writes = [
+            write_of(f"s{number:03}", ["word " * (1 + number % 5)], metadata={"n": number}, vectors=True)
+            for number in range(200)
+        ]
+        store.replace(NS, writes)
+        self.fill(store)
+        with store.snapshot(NS) as snapshot:
+            few = snapshot.search(
+                SearchRequest(text="word", vector=vectors_of(["word"])[0], space=SPACE, filter=F("n") >= 190, depth=50)
+            )
+            assert len(few.legs["lexical"]) == len(few.legs["dense"]) == 10
+            assert few.facts["rows"] == 10
+
+
+class FilterTests(_Suite):
+    """The published filter cases, as searches."""
+
+    @pytest.fixture(scope="class")
+    @classmethod
+    def snapshot(cls, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Snapshot]:
+        """All rows of the cases, one source each."""
+        store = cls().open(tmp_path_factory.mktemp("filters") / "store")
+        writes = []
+        for name, row in ROWS.items():
+            provenance = Provenance(pages=(row.page,) if row.page is not None else ())
+            chunk = Chunk(
+                source_id=name, chunk_id=name, content="same word", metadata=row.metadata, provenance=provenance
+            )
+            record = SourceRecord(namespace=NS, source_id=name, title=row.title, media_type=row.media_type)
+            writes.append(SourceWrite(record=record, chunks=[chunk]))
+        store.replace(NS, writes)
+        with store.snapshot(NS) as snapshot:
+            yield snapshot
+        store.close()
+
+    @pytest.mark.parametrize("number", range(len(CASES)))
+    def test_case(self, snapshot: Snapshot, number: int) -> None:
+        case = CASES[number]
+        result = snapshot.search(SearchRequest(text="word", filter=case.filter, depth=1000))
+        assert {item.source_id for item in result.legs["lexical"]} == case.expected
