@@ -13,9 +13,9 @@ _WORD = re.compile(r"[^\W_]+")
 _FUNCTION_WORDS = frozenset(
     re.findall(
         r"\w+",
-        """a an and are as at be by can did do does for from had has have how i in is it its may me my of on or our
-        shall should that the their there these this those to was we were what when where which who why will with would you
-        your""",
+        """a an and are as at be by can did do does for from had has have how i in is it its may me my of on or
+        our shall should that the their there these this those to was we were what when where which who why
+        will with would you your""",
     )
 )
 """English words that show nothing when marked; they still count when a query has no other."""
