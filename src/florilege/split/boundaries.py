@@ -11,13 +11,15 @@ from __future__ import annotations
 import re
 from typing import Protocol
 
-from florilege.text.sentences import last_sentence_end, sentence_ends
+from florilege.text.sentences import full_stop_ends, last_sentence_end, sentence_ends
 
 _INK = re.compile(r"\S")
 _SPACE = re.compile(r"\s")
-_BLANK_LINE = re.compile(r"\n[^\S\n]{0,99}\n|\u2029")
 _BLANKS = ("\n\n", "\n\r\n", "\n \n", "\n\t\n")
-_FULL_STOPS = (". ", "。")
+_MARKS = (". ", "? ", "! ", ".\n", "?\n", "!\n")
+_WIDE_MARKS = ("。", "！", "？", "।")
+_WIDE_CLOSERS = "”’」』）】》"
+_CLOSED_MARKS = ('."', ".)", '?"', '!"', ".'")
 
 
 def first_ink(text: str, start: int, end: int) -> int:
@@ -52,18 +54,21 @@ class Paragraphs:
 
     def last(self, text: str, low: int, high: int) -> int:
         """See :class:`Level`."""
-        best = low
-        for blank in _BLANKS:
-            best = max(best, text.rfind(blank, best, high + len(blank)))
-        if not text.isascii():
-            best = max(best, text.rfind("\u2029", best, high + 1))
-        best = trimmed(text, low, best)
-        return best if best > low else -1
+        for blank in _BLANKS if text.isascii() else (*_BLANKS, "\u2029"):
+            found = text.rfind(blank, low, high + len(blank))
+            if found > low:
+                found = trimmed(text, low, found)
+                if found > low:
+                    return found
+        return -1
 
     def first(self, text: str, low: int, high: int) -> int:
         """See :class:`Level`."""
-        found = _BLANK_LINE.search(text, low, min(len(text), high + 1))
-        return found.start() if found and found.start() < high else -1
+        for blank in _BLANKS[:2]:
+            found = text.find(blank, low, high + len(blank) - 1)
+            if found >= 0:
+                return found
+        return -1
 
 
 class CodeBlocks(Paragraphs):
@@ -91,23 +96,54 @@ class CodeBlocks(Paragraphs):
 
 
 class Sentences:
-    """Sentences, as :mod:`florilege.text.sentences` knows them."""
+    """Sentences, as :mod:`florilege.text.sentences` knows them.
+
+    The marks that end most sentences are looked for first; only a window of another script without any is read whole.
+    """
 
     def last(self, text: str, low: int, high: int) -> int:
         """See :class:`Level`."""
-        near = max(text.rfind(stop, low, high) for stop in _FULL_STOPS)
-        if near > low:
-            ends = sentence_ends(text, near, high)
-            if ends:
-                return ends[-1]
-            high = near
-        found = last_sentence_end(text, low, high)
+        plain = text.isascii() or text[low : high + 1].isascii()
+        best = low
+        for mark in _MARKS if plain else _WIDE_MARKS + _MARKS:
+            found = text.rfind(mark, best, high + len(mark) - 1)
+            while found > best and mark[0] == "." and not full_stop_ends(text, found):
+                found = text.rfind(mark, best, found)
+            best = max(best, found)
+        if best > low:
+            return min(high, _past_closers(text, best + 1))
+        found = self._last_closed(text, low, high) if plain else last_sentence_end(text, low, high)
         return found if found > low else -1
+
+    def _last_closed(self, text: str, low: int, high: int) -> int:
+        best = low
+        for mark in _CLOSED_MARKS:
+            found = text.rfind(mark, best, high)
+            if found > best and text[found + 2 : found + 3].isspace():
+                best = found
+        return best + 2 if best > low else -1
 
     def first(self, text: str, low: int, high: int) -> int:
         """See :class:`Level`."""
+        plain = text.isascii() or text[low:high].isascii()
+        best = high
+        for mark in _MARKS if plain else _WIDE_MARKS + _MARKS:
+            found = text.find(mark, low - 1 if low else 0, best)
+            while found >= 0 and mark[0] == "." and not full_stop_ends(text, found):
+                found = text.find(mark, found + 1, best)
+            best = found if found >= 0 else best
+        if best < high:
+            return _past_closers(text, best + 1)
+        if plain:
+            return -1
         ends = sentence_ends(text, low, high - 1)
         return ends[0] if ends else -1
+
+
+def _past_closers(text: str, at: int) -> int:
+    while at < len(text) and text[at] in _WIDE_CLOSERS:
+        at += 1
+    return at
 
 
 class Lines:

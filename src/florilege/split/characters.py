@@ -74,19 +74,29 @@ def spans(
     """
     end = trimmed(text, start, end)
     fresh = start = opening(text, start, end, size)
+    coarse = ladder[0]
     pieces: list[tuple[int, int]] = []
     while fresh < end:
         high = start + size
         if high >= end:
             pieces.append((start, end))
             break
-        cut = _cut(text, start, floor if fresh <= floor < high else fresh, high, end, ladder)
-        if cut <= (ink := first_ink(text, fresh, end)):  # overlap or indentation crowds out a long cluster
-            fresh = start = ink
+        low = floor if fresh <= floor < high else fresh
+        found = coarse.last(text, low, high)
+        if found < 0 and start < fresh:
+            start = _made_room(text, pieces[-1], start, fresh, end, size, ladder)
+            high = start + size
+            found = coarse.last(text, low, high) if high < end else end
+        cut = _cut(text, start, low, high, end, ladder, found)
+        if cut <= fresh or (text[fresh].isspace() and cut <= first_ink(text, fresh, end)):
+            fresh = start = first_ink(text, fresh, end)  # overlap or indentation crowds out a long cluster
             continue
         pieces.append((start, cut))
         fresh = opening(text, cut, end, size)
-        start = _resume(text, start, cut, fresh, end, size, overlap, ladder) if overlap else fresh
+        start = fresh
+        if overlap and fresh < end:
+            begin = _unit_start(text, max(cut - overlap, pieces[-1][0] + 1), cut, size, ladder, pieces[-1][0])
+            start = begin if begin < cut else fresh
     return pieces
 
 
@@ -103,15 +113,16 @@ def opening(text: str, at: int, end: int, size: int) -> int:
     return ink if size == 1 or text.isascii() else boundary_before(text, ink, at)
 
 
-def _cut(text: str, start: int, low: int, high: int, end: int, ladder: Sequence[Level]) -> int:
-    """The end in (low, high] of the piece that begins at ``start``.
+def _cut(text: str, start: int, low: int, high: int, end: int, ladder: Sequence[Level], coarse: int) -> int:
+    """The end in (low, high] of the piece that begins at ``start``; ``coarse`` is the last end of the first level.
 
     Units are kept whole while they fit a piece. One that cannot fit is cut inside; a lead of less than a quarter piece
     before it then stays with it.
     """
     size = high - start
+    found = coarse
     for level in ladder:
-        found = level.last(text, low, high)
+        found = coarse if level is ladder[0] else level.last(text, low, high)
         if found < 0:
             continue
         fitting = found + size
@@ -124,22 +135,18 @@ def _cut(text: str, start: int, low: int, high: int, end: int, ladder: Sequence[
     return boundary_before(text, high, start)
 
 
-def _resume(
-    text: str, start: int, cut: int, fresh: int, end: int, size: int, overlap: int, ladder: Sequence[Level]
+def _made_room(
+    text: str, before: tuple[int, int], start: int, fresh: int, end: int, size: int, ladder: Sequence[Level]
 ) -> int:
-    """Where the next piece begins: inside the last ``overlap`` characters, and so that a whole unit still fits."""
-    low = max(cut - overlap, start + 1)
-    begin = _unit_start(text, start, low, cut, size, ladder)
-    high = begin + size
-    if begin < cut and high < end and ladder[0].last(text, fresh, high) < 0:
-        whole = end if end <= fresh + size else ladder[0].first(text, high, min(cut + size, end))
-        if whole >= 0:
-            closer = _unit_start(text, start, max(low, whole - size), cut, size, ladder)
-            begin = closer if closer < cut else begin
-    return begin if begin < cut else fresh
+    """``start``, or a later place inside the overlap from which a whole unit fits that would not fit from there."""
+    whole = end if end <= fresh + size else ladder[0].first(text, start + size, min(fresh + size, end))
+    if whole < 0:
+        return start
+    closer = _unit_start(text, max(start, whole - size), before[1], size, ladder, before[0])
+    return closer if closer < before[1] else start
 
 
-def _unit_start(text: str, floor: int, low: int, high: int, size: int, ladder: Sequence[Level]) -> int:
+def _unit_start(text: str, low: int, high: int, size: int, ladder: Sequence[Level], floor: int) -> int:
     """The first start in [low, high) of a unit, the coarsest there is; ``high`` when even a cluster is too long."""
     for level in ladder:
         found = level.first(text, low - 1, high)

@@ -1,0 +1,120 @@
+"""Token counts of slices of one text, mostly without counting.
+
+A text is encoded once, in windows, and each window kept as one array: where its tokens end. How far so many tokens
+reach is then one look into the array, and the count of a slice two binary searches, wherever its borders fall between
+tokens that may be counted apart. Any other slice is counted for itself, so a count is always the tokenizer's own.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Sequence
+
+from florilege.text.tokens import Tokenizer
+
+_WINDOW = 1 << 19
+_GUESSES = 24
+
+
+class Ruler:
+    """Measures slices of ``text`` in tokens of ``tokenizer``. Ask from left to right: only one window is kept."""
+
+    def __init__(self, text: str, tokenizer: Tokenizer) -> None:
+        self._text = text
+        self.tokenizer = tokenizer
+        self._whole = len(text)
+        self._rate = 4.0
+        self._space = tokenizer.count(" ")
+        self._base = self._top = 0
+        self._ends: Sequence[int] | None = ()
+        self._move(0, _WINDOW)
+
+    def _move(self, base: int, span: int) -> None:
+        self._base = base
+        self._top = min(base + span, self._whole)
+        part = self._text if span >= self._whole and not base else self._text[base : self._top]
+        self._part = part
+        self._ends = self.tokenizer.ends(part)
+
+    def total(self) -> int | None:
+        """The tokens of the whole text where one window holds it, else None."""
+        return len(self._ends) if self._ends is not None and not self._base and self._top == self._whole else None
+
+    def reach(self, start: int, limit: int) -> int:
+        """The index up to which about ``limit`` tokens from ``start`` on reach: an estimate, never before ``start``.
+
+        Where borders fall between tokens it is exact.
+        """
+        if self._ends is None:
+            return self._guess(start, limit)
+        span = _WINDOW
+        while True:
+            if start >= self._base:
+                last = bisect_right(self._ends, 2 * (start - self._base)) + limit - 1
+                if last < len(self._ends):
+                    return max(start, self._base + (self._ends[last] >> 1))
+                if self._top == self._whole:
+                    return self._whole
+            span *= 2
+            self._move(start, max(span, 8 * limit))
+            if self._ends is None:
+                return self._guess(start, limit)
+
+    def back(self, end: int, limit: int, floor: int) -> int:
+        """The index from which about ``limit`` tokens reach to ``end``, at least ``floor``."""
+        if self._ends is None:
+            return max(floor, end - int(limit * self._rate))
+        first = bisect_left(self._ends, 2 * (end - self._base)) + 1 - limit
+        if first <= 0:
+            return max(floor, self._base)
+        return max(floor, self._base + (self._ends[first - 1] + 1 >> 1))
+
+    def count(self, start: int, end: int) -> int:
+        """The tokens of ``text[start:end]``, exactly."""
+        ends, base = self._ends, self._base
+        if ends is None or start < base or end > self._top:
+            return self.tokenizer.count(self._text[start:end])
+        part, joins = self._part, self.tokenizer.joins
+        low, high = start - base, end - base
+        tail = -1
+        if high < len(part) and part[high - 1] == " " and high - 2 >= low and self.tokenizer.parts(part, high - 1):
+            high -= 1
+            tail = self._space
+        stop = bisect_right(ends, 2 * high)
+        first = bisect_right(ends, 2 * low, 0, stop)
+        if high < len(part) and not (stop and ends[stop - 1] == 2 * high and (tail >= 0 or joins(part, high))):
+            return self.tokenizer.count(part[low : end - base])
+        tail = max(tail, 0)
+        if not low or (first and ends[first - 1] == 2 * low and joins(part, low)):
+            return stop - first + tail
+        return self._from_inside(low, high, first, stop, end - base, tail)
+
+    def _from_inside(self, low: int, high: int, first: int, stop: int, end: int, tail: int) -> int:
+        """The count when ``low`` lies inside a token: that token's rest is counted, if what follows stands apart."""
+        ends = self._ends
+        assert ends is not None
+        mark = ends[first] if first < stop else 1
+        inner = mark >> 1
+        if mark & 1 or inner >= high or not self.tokenizer.parts(self._part, inner):
+            return self.tokenizer.count(self._part[low:end])
+        return self.tokenizer.count(self._part[low:inner]) + stop - first - 1 + tail
+
+    def _guess(self, start: int, limit: int) -> int:
+        """:meth:`reach` for a tokenizer that only counts: by the rate of characters a token so far, then corrected."""
+        low, high = start, self._whole + 1
+        guess = min(self._whole, start + max(1, int(limit * self._rate)))
+        for _ in range(_GUESSES):
+            count = self.tokenizer.count(self._text[start:guess])
+            if count > limit:
+                high = guess
+            else:
+                low = guess
+                if guess == self._whole or count * 16 >= limit * 15:
+                    break
+            if high - low <= 1:
+                break
+            aim = start + (guess - start) * limit // max(count, 1)
+            guess = min(max(aim if low < aim < high else (low + min(high, 4 * guess)) // 2, low + 1), high - 1)
+        if low > start:
+            self._rate = (low - start) / limit
+        return low
