@@ -1,29 +1,27 @@
 """Index the example handbook, ask it three questions, filter, and sync again.
 
 Run it with ``make demo``, or with any Python that has Florilege installed. The store goes into a temporary folder. It
-uses only what ``import florilege`` offers.
+uses the public interface only.
 """
 
 from __future__ import annotations
 
 import dataclasses
-import re
 import sys
 import tempfile
 from pathlib import Path
 
 import florilege
 from florilege import F
+from florilege.retrieval import excerpt
 
 HANDBOOK = Path(__file__).resolve().parent / "handbook"
 QUESTIONS = (
     "How many days does a customer have to return a harp for a refund?",
     "What do I do when the extraction gauge in the finishing room shows red?",
-    "How much does a Heron 47 in maple cost?",
+    "What is the price of a Heron 47 in maple?",
 )
 EXCERPT_CHARS = 260
-COMMON = frozenset({"does", "from", "have", "long", "much", "that", "what", "when", "with"})
-"""Words of the questions that are not worth marking."""
 
 
 @florilege.document_transform(version="1")
@@ -38,6 +36,7 @@ def main() -> None:
         pipeline = florilege.Pipeline(documents=[department])
         with florilege.open(f"{folder}/handbook.florilege", pipeline=pipeline, fields={"department": str}) as corpus:
             heading(f"sync {HANDBOOK.name}/ into an empty store")
+            print("reading, cutting and embedding, some seconds ...", flush=True)
             report(sync(corpus))
 
             for question in QUESTIONS:
@@ -77,7 +76,7 @@ def heading(text: str) -> None:
 
 def show(hit: florilege.Hit, question: str) -> None:
     print(f"  {hit.score:.4f}  {hit.source_id}  {place(hit)}")
-    print(f"          {excerpt(hit.content, question)}")
+    print(f"          {marked(hit.content, question)}")
 
 
 def place(hit: florilege.Hit) -> str:
@@ -97,20 +96,15 @@ def place(hit: florilege.Hit) -> str:
     return "[" + "; ".join(facts) + "]" if facts else ""
 
 
-def excerpt(content: str, question: str) -> str:
-    """The stretch of ``content`` with the most words of the question, those words marked."""
-    text = " ".join(content.split())
-    words = set(re.findall(r"[^\W\d]{4,}|\d+", question.casefold())) - COMMON
-    endings = (re.sub("(ing|ed|es|s)$", "", word) + ("" if word.isdigit() else r"\w{0,3}") for word in words)
-    pattern = re.compile(rf"\b(?:{'|'.join(endings)})\b", re.IGNORECASE)
-    starts = [match.start() for match in pattern.finditer(text)] or [0]
-    best = max(starts, key=lambda start: sum(start <= other < start + EXCERPT_CHARS for other in starts))
-    begin = 0 if best < EXCERPT_CHARS // 3 else text.rfind(" ", 0, best - EXCERPT_CHARS // 6) + 1
-    end = min(len(text), begin + EXCERPT_CHARS)
-    if end < len(text):
-        end = max(text.rfind(" ", begin, end), begin + EXCERPT_CHARS // 2)
-    marked = pattern.sub(lambda match: strong(match[0]), text[begin:end])
-    return f"{'… ' if begin else ''}{marked}{' …' if end < len(text) else ''}"
+def marked(content: str, question: str) -> str:
+    """The stretch of ``content`` that has most of the question's words, those words marked, on one line."""
+    found = excerpt(content, question, max_chars=EXCERPT_CHARS)
+    pieces, at = [], 0
+    for start, end in found.marks:
+        pieces += [found.text[at:start], strong(found.text[start:end])]
+        at = end
+    text = " ".join("".join([*pieces, found.text[at:]]).split())
+    return f"{'… ' if found.start else ''}{text}{' …' if found.end < len(content) else ''}"
 
 
 def strong(text: str) -> str:
