@@ -16,6 +16,9 @@ from florilege.text.sentences import full_stop_ends, last_sentence_end, sentence
 _INK = re.compile(r"\S")
 _SPACE = re.compile(r"\s")
 _BLANKS = ("\n\n", "\n\r\n", "\n \n", "\n\t\n")
+ODD_BLANKS = ("\r", "\n \n", "\n\t\n", "\u2029")
+"""What makes a blank line other than two line ends in a row."""
+
 _MARKS = (". ", "? ", "! ", ".\n", "?\n", "!\n")
 _WIDE_MARKS = ("。", "！", "？", "।")
 _WIDE_CLOSERS = "”’」』）】》"
@@ -107,7 +110,7 @@ class Sentences:
         best = low
         for mark in _MARKS if plain else _WIDE_MARKS + _MARKS:
             found = text.rfind(mark, best, high + len(mark) - 1)
-            while found > best and mark[0] == "." and not full_stop_ends(text, found):
+            while found > best and mark[0] == "." and not _ends(text, found):
                 found = text.rfind(mark, best, found)
             best = max(best, found)
         if best > low:
@@ -129,7 +132,7 @@ class Sentences:
         best = high
         for mark in _MARKS if plain else _WIDE_MARKS + _MARKS:
             found = text.find(mark, low - 1 if low else 0, best)
-            while found >= 0 and mark[0] == "." and not full_stop_ends(text, found):
+            while found >= 0 and mark[0] == "." and not _ends(text, found):
                 found = text.find(mark, found + 1, best)
             best = found if found >= 0 else best
         if best < high:
@@ -182,3 +185,52 @@ LINES = Lines()
 WORDS = Words()
 PROSE: tuple[Level, ...] = (PARAGRAPHS, SENTENCES, LINES, WORDS)
 CODE: tuple[Level, ...] = (CodeBlocks(), PARAGRAPHS, LINES, WORDS)
+
+
+def usual_cut(text: str, start: int, low: int, high: int, size: int) -> int:
+    """What the levels of prose would answer, for most windows: the last blank line, else a sentence end near ``high``.
+
+    -1 when they have to be asked. Only for text without :data:`ODD_BLANKS`.
+    """
+    found = text.rfind("\n\n", low, high + 2)
+    if found > low:
+        return found if found - start >= size // 4 and text[found - 1] > "\n" and _apart(text, found) else -1
+    if low > start and text.find("\n\n", high, low + size + 1) >= 0:
+        return -1
+    best = high - size // 4
+    if best <= low:
+        return -1
+    for mark in _MARKS:
+        found = text.rfind(mark, best, high + 1)
+        if found > best:
+            if mark[0] == "." and not _ends(text, found):
+                return -1
+            best = found
+    return best + 1 if best > high - size // 4 and _apart(text, best + 1) else -1
+
+
+def usual_start(text: str, low: int, high: int) -> int:
+    """Where the first sentence in [low, high) starts, when no paragraph does and it is plain to see; else -1."""
+    if text.find("\n\n", low - 1, high + 1) >= 0:
+        return -1
+    best = high - 1
+    for mark in _MARKS[:3]:
+        found = text.find(mark, low - 1, best)
+        if found >= 0:
+            best = found
+    if best == high - 1 or text.find(".\n", low - 1, best) >= 0:
+        return -1
+    begin = best + 2
+    if text[best] == "." and not _ends(text, best):
+        return -1
+    return begin if begin < high and " " < text[begin] < "\u0300" else -1
+
+
+def _apart(text: str, index: int) -> bool:
+    """Whether the white space at ``index`` is plainly no part of a cluster with what stands before it."""
+    return text[index - 1] < "\u0300" or text.isascii()
+
+
+def _ends(text: str, dot: int) -> bool:
+    """Whether the full stop at ``dot`` ends a sentence; behind seven letters, which no abbreviation has, it does."""
+    return (dot >= 7 and text[dot - 7 : dot].isalpha()) or full_stop_ends(text, dot)

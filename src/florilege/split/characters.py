@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from florilege.model.errors import ConfigError
-from florilege.split.boundaries import PROSE, Level, first_ink, trimmed
+from florilege.split.boundaries import ODD_BLANKS, PROSE, Level, first_ink, trimmed, usual_cut, usual_start
 from florilege.text.graphemes import boundary_after, boundary_before, is_boundary
 
 
@@ -74,6 +74,7 @@ def spans(
     """
     end = trimmed(text, start, end)
     fresh = start = opening(text, start, end, size)
+    usual = ladder is PROSE and not any(text.find(blank, start, end) >= 0 for blank in ODD_BLANKS)
     coarse = ladder[0]
     pieces: list[tuple[int, int]] = []
     while fresh < end:
@@ -81,27 +82,35 @@ def spans(
         if high >= end:
             pieces.append((start, end))
             break
-        low = floor if fresh <= floor < high else fresh
-        found = coarse.last(text, low, high)
-        if found < 0 and start < fresh:
-            start = _made_room(text, pieces[-1], start, fresh, end, size, ladder)
-            high = start + size
-            found = coarse.last(text, low, high) if high < end else end
-        cut = _cut(text, start, low, high, end, ladder, found)
-        if cut <= fresh or (text[fresh].isspace() and cut <= first_ink(text, fresh, end)):
-            fresh = start = first_ink(text, fresh, end)  # overlap or indentation crowds out a long cluster
-            continue
+        cut = usual_cut(text, start, fresh, high, size) if usual else -1
+        if cut < 0:
+            low = floor if fresh <= floor < high else fresh
+            found = coarse.last(text, low, high)
+            if found < 0 and start < fresh:
+                start = _made_room(text, pieces[-1], start, fresh, end, size, ladder)
+                high = start + size
+                found = coarse.last(text, low, high) if high < end else end
+            cut = _cut(text, start, low, high, end, ladder, found)
+            if cut <= fresh or (text[fresh].isspace() and cut <= first_ink(text, fresh, end)):
+                fresh = start = first_ink(text, fresh, end)  # overlap or indentation crowds out a long cluster
+                continue
         pieces.append((start, cut))
         fresh = opening(text, cut, end, size)
-        start = fresh
         if overlap and fresh < end:
-            begin = _unit_start(text, max(cut - overlap, pieces[-1][0] + 1), cut, size, ladder, pieces[-1][0])
+            low = max(cut - overlap, start + 1)
+            begin = usual_start(text, low, cut) if usual else -1
+            if begin < 0:
+                begin = _unit_start(text, low, cut, size, ladder, start)
             start = begin if begin < cut else fresh
+        else:
+            start = fresh
     return pieces
 
 
 def opening(text: str, at: int, end: int, size: int) -> int:
     """Where a piece that may start at ``at`` starts: blank lines skipped, the indentation of its first line kept."""
+    if at + 2 < end and text.startswith("\n\n", at) and not text[at + 2].isspace():
+        return at + 2
     ink = first_ink(text, at, end)
     if ink in (at, end):
         return ink

@@ -71,6 +71,11 @@ def _holds(text: str, dot: int, after: int) -> bool:
     return not following.isupper() or (dotted and word != folded)
 
 
+def full_stop_ends(text: str, dot: int) -> bool:
+    """Whether the single full stop at ``dot``, white space behind it, ends a sentence."""
+    return not _holds(text, dot, dot + 1)
+
+
 def _mark_ends(text: str, start: int, end: int) -> list[int]:
     ends = []
     low = start
