@@ -7,7 +7,7 @@ import os
 import re
 import stat
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from florilege.ingest.files import FileSource, FolderListing, Walk, os_error
 from florilege.ingest.ignore import glob_regex
@@ -16,6 +16,9 @@ from florilege.ingest.reading import MAX_BYTES, Reading, bytes_id, failed
 from florilege.interfaces.sources import Reader, Source
 from florilege.model.document import Failed, Loaded
 from florilege.model.errors import ConfigError, LoadError, ReadError
+
+if TYPE_CHECKING:
+    from florilege.ingest.workers import WorkerPool
 
 _MAGIC = re.compile(r"[*?\[]")
 
@@ -38,6 +41,7 @@ def load(
     max_bytes: int = MAX_BYTES,
     time_limit: float = 30.0,
     isolate: bool = True,
+    pool: WorkerPool | None = None,
 ) -> LoadListing:
     """Find sources and read them lazily.
 
@@ -52,7 +56,8 @@ def load(
 
     ``name`` is the source id (and file name) of bytes, ``media_type`` settles the kind of everything listed.
     ``readers`` are asked before the shipped ones and run in this process. ``max_bytes`` and ``time_limit`` (seconds,
-    plus 0.2 a page) bound one source; ``isolate=False`` reads in this process, where a parser's crash is fatal.
+    plus 0.2 a page) bound one source. Native parsers run in the worker processes of ``pool`` (default: two, shared);
+    ``isolate=False`` reads in this process, where a parser's crash is fatal.
 
     Iterating yields :class:`Loaded` and :class:`Failed` in a stable order. Raises :class:`ConfigError` for options.
     """
@@ -65,6 +70,7 @@ def load(
         time_limit=time_limit,
         isolate=isolate,
         media_type=media_type,
+        pool=pool,
     )
     walk = Walk(
         include=_strings(include), ignore=_strings(ignore), ignore_files=ignore_files, hidden=hidden, links=links

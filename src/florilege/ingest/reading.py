@@ -6,12 +6,15 @@ import importlib
 import io
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
 
 from florilege.ingest.sniff import ENCRYPTED_OFFICE, UNKNOWN, sniff
 from florilege.interfaces.sources import Reader, ReadResult
 from florilege.model.document import Document, Failed
 from florilege.model.errors import FlorilegeError, ReadError
+
+if TYPE_CHECKING:
+    from florilege.ingest.workers import WorkerPool
 
 MAX_BYTES = 100_000_000
 _OOXML = "application/vnd.openxmlformats-officedocument."
@@ -75,7 +78,7 @@ class Reading:
     """How sources are read: extra readers (asked first, run in-process), limits, and whether workers isolate.
 
     ``time_limit`` is in seconds, for one file without its pages; ``namespace`` is given to every document;
-    ``media_type`` None: each source's own, sniffed.
+    ``media_type`` None: each source's own, sniffed; ``pool`` None: the shared one.
     """
 
     namespace: str | None = None
@@ -84,6 +87,7 @@ class Reading:
     time_limit: float = 30.0
     isolate: bool = True
     media_type: str | None = None
+    pool: WorkerPool | None = None
 
     def reader_mark(self, stream: BinaryIO, name: str | None) -> str:
         """The id and version of what would read this, as in ``pdf/1``; ``none/1`` when nothing would."""
@@ -144,7 +148,12 @@ class Reading:
             return checked(run_reader(reader, data, media_type))
         if not data and not media_type.startswith("text/"):
             raise ReadError("the file has 0 bytes", code="empty")
-        return checked(run_reader(reader.load(), data, media_type))
+        if reader.in_process or not self.isolate:
+            return checked(run_reader(reader.load(), data, media_type))
+        from florilege.ingest.workers import default_pool
+
+        pool = self.pool or default_pool()
+        return checked(pool.read(reader, data, media_type, time_limit=self.time_limit))
 
 
 def run_reader(reader: Reader, data: bytes, media_type: str) -> ReadResult:
@@ -160,6 +169,10 @@ def run_reader(reader: Reader, data: bytes, media_type: str) -> ReadResult:
     except Exception as error:  # any reader may meet any input
         message = f"reader {reader.id!r} failed on it ({type(error).__name__})"
         raise ReadError(message, code="damaged") from error
+    except BaseException as error:
+        if type(error).__name__ != "PanicException":  # how a panic of a Rust library arrives
+            raise
+        raise ReadError(f"reader {reader.id!r} crashed on it", code="crashed") from None
 
 
 def checked(result: ReadResult) -> ReadResult:

@@ -1,0 +1,88 @@
+"""The other end of :mod:`florilege.ingest.workers`: a process that reads one document after another.
+
+It takes length-framed messages on standard input and answers on what was standard output; whatever native libraries
+print goes to standard error. It ends when its input does. Nothing heavy is imported before the limits are set.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import struct
+import sys
+from typing import Any, BinaryIO
+
+FRAME = struct.Struct(">cQ")
+"""A message's kind and length. To the worker: ``S`` settings, ``J`` job, ``D`` document bytes. From it: ``P`` pages,
+``R`` result, ``E`` error."""
+
+
+def main() -> None:
+    """Serve until the input ends."""
+    source = sys.stdin.buffer
+    answer = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)
+    settings = json.loads(_receive(source) or b"{}")
+    sys.path[:] = settings["path"]
+    _limit(settings["memory"])
+    readers: dict[str, Any] = {}
+    while (message := _receive(source)) is not None:
+        job = json.loads(message)
+        content = _receive(source)
+        if content is None:
+            return
+        _serve(job, content, readers, answer)
+
+
+def _serve(job: dict[str, Any], content: bytes, readers: dict[str, Any], answer: BinaryIO) -> None:
+    import msgspec
+
+    from florilege.ingest.reading import BuiltinReader, run_reader
+    from florilege.model.errors import ReadError
+
+    try:
+        reader = readers.get(job["target"])
+        if reader is None:
+            reader = readers[job["target"]] = BuiltinReader(**job["reader"]).load()
+        count = getattr(reader, "pages", None)
+        if count is not None:
+            _send(answer, b"P", json.dumps(count(content)).encode())
+        result = run_reader(reader, content, job["media_type"])
+        _send(answer, b"R", msgspec.json.encode((_peak_memory(), result)))
+    except ReadError as error:
+        facts = {"message": error.message, "code": error.code, "retryable": error.retryable}
+        _send(answer, b"E", json.dumps(facts).encode())
+
+
+def _limit(memory: int) -> None:
+    import resource
+
+    for kind, value in ((resource.RLIMIT_AS, memory), (resource.RLIMIT_CORE, 0)):
+        _, hard = resource.getrlimit(kind)
+        resource.setrlimit(kind, (value if hard == resource.RLIM_INFINITY else min(value, hard), hard))
+
+
+def _peak_memory() -> int:
+    import resource
+
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak if sys.platform == "darwin" else peak * 1024
+
+
+def _receive(source: BinaryIO) -> bytes | None:
+    header = source.read(FRAME.size)
+    if len(header) < FRAME.size:
+        return None
+    _, length = FRAME.unpack(header)
+    body = source.read(length)
+    return body if len(body) == length else None
+
+
+def _send(answer: BinaryIO, kind: bytes, body: bytes) -> None:
+    answer.write(FRAME.pack(kind, len(body)))
+    answer.write(body)
+    answer.flush()
+
+
+if __name__ == "__main__":
+    main()
