@@ -122,7 +122,8 @@ class Ledger:
         with self._database.write() as connection:
             changed = connection.execute(
                 "UPDATE generation SET pinned = ? WHERE number = ? AND NOT collected"
-                " AND source = (SELECT s.pk FROM namespace n JOIN source s ON s.ns = n.pk WHERE n.name = ? AND s.source_id = ?)",
+                " AND source = (SELECT s.pk FROM namespace n JOIN source s ON s.ns = n.pk"
+                " WHERE n.name = ? AND s.source_id = ?)",
                 (int(pinned), generation, namespace, source_id),
             )
             if changed.rowcount == 0:
