@@ -47,7 +47,7 @@ BUILTIN_READERS: tuple[BuiltinReader, ...] = (
     ),
     BuiltinReader("jsonl", "1", ("application/x-ndjson",), "readers.json_values:JsonLinesReader", in_process=True),
     BuiltinReader("json", "1", ("application/json",), "readers.json_values:JsonReader"),
-    BuiltinReader("html", "1", ("text/html",), "readers.html:HtmlReader"),
+    BuiltinReader("html", "1", ("text/html",), "markup.html:HtmlReader"),
     BuiltinReader("docx", "1", (_OOXML + "wordprocessingml.document",), "office.docx:DocxReader"),
     BuiltinReader(
         "sheet",
@@ -60,6 +60,11 @@ BUILTIN_READERS: tuple[BuiltinReader, ...] = (
         ),
         "office.sheets:SheetReader",
     ),
+    BuiltinReader("pptx", "1", (_OOXML + "presentationml.presentation",), "office.pptx:PptxReader"),
+    BuiltinReader("odf", "1", (_ODF + "text", _ODF + "presentation"), "office.odf:OdfReader"),
+    BuiltinReader("epub", "1", ("application/epub+zip",), "markup.epub:EpubReader"),
+    BuiltinReader("xml", "1", ("application/xml", "image/svg+xml"), "markup.xml:XmlReader"),
+    BuiltinReader("eml", "1", ("message/rfc822",), "readers.eml:EmlReader"),
     BuiltinReader("pdf", "1", ("application/pdf",), "pdf.reader:PdfReader"),
 )
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from florilege.ingest.markup.html_tree import BLOCKS, events
 from florilege.ingest.readers.assembly import squeeze
-from florilege.ingest.readers.html_tree import BLOCKS, events
 
 _MAX_SPAN = 1000
 _MAX_CELLS = 2_000_000

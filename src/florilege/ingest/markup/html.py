@@ -9,10 +9,10 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from florilege.ingest.markup.html_table import is_data_table, nested_tables, table_rows
+from florilege.ingest.markup.html_tree import BLOCKS, events, is_hidden, link_blocks, nesting
 from florilege.ingest.readers.assembly import Assembly, squeeze
 from florilege.ingest.readers.decode import decode
-from florilege.ingest.readers.html_table import is_data_table, nested_tables, table_rows
-from florilege.ingest.readers.html_tree import BLOCKS, events, is_hidden, link_blocks, nesting
 from florilege.interfaces.sources import ReadResult
 from florilege.model.errors import ReadError
 

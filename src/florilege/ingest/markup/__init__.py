@@ -1,0 +1,1 @@
+"""Reading marked-up text: HTML, XML, and books made of HTML."""
