@@ -5,6 +5,7 @@ VENV      := .venv
 BIN       := $(VENV)/bin
 INSTALL   := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 CHECK_PY  := import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))
+CODE      := src tests examples benchmarks
 CANDIDATES = $(PYTHON) python3 python3.11 python3.12 python3.13 python3.14 python
 
 .PHONY: help venv demo test lint format soak bench clean
@@ -49,8 +50,8 @@ demo: $(VENV)/.package
 	@$(BIN)/python examples/demo.py
 
 lint: $(VENV)/.dev
-	$(BIN)/ruff check .
-	$(BIN)/ruff format --check .
+	$(BIN)/ruff check $(CODE)
+	$(BIN)/ruff format --check $(CODE)
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
@@ -58,8 +59,8 @@ test: lint
 	$(BIN)/python -m pytest
 
 format: $(VENV)/.dev
-	$(BIN)/ruff check --fix .
-	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix $(CODE)
+	$(BIN)/ruff format $(CODE)
 
 soak: $(VENV)/.dev
 	FLORILEGE_SOAK=1 $(BIN)/python -m pytest --timeout=3600
