@@ -210,20 +210,27 @@ def usual_cut(text: str, start: int, low: int, high: int, size: int) -> int:
 
 
 def usual_start(text: str, low: int, high: int) -> int:
-    """Where the first sentence in [low, high) starts, when no paragraph does and it is plain to see; else -1."""
-    if text.find("\n\n", low - 1, high + 1) >= 0:
-        return -1
+    """What the levels of prose would answer, for most windows: where the first paragraph in [low, high) starts, else
+    the first sentence, else the first line, else the first word; -1 when they have to be asked.
+    """
+    before = low - 1
+    begin = text.find("\n\n", before, high) + 2
+    if begin > 1:
+        return begin if low <= begin < high and not text[begin].isspace() else -1
     best = high - 1
-    for mark in _MARKS[:3]:
-        found = text.find(mark, low - 1, best)
+    for mark in _MARKS:
+        found = text.find(mark, before, best)
         if found >= 0:
+            if mark[0] == "." and not _ends(text, found):
+                return -1
             best = found
-    if best == high - 1 or text.find(".\n", low - 1, best) >= 0:
+    if best < high - 1:
+        begin = best + 2
+    elif not (text.isascii() or text[before:high].isascii()):
         return -1
-    begin = best + 2
-    if text[best] == "." and not _ends(text, best):
-        return -1
-    return begin if begin < high and " " < text[begin] < "\u0300" else -1
+    else:
+        begin = text.find("\n", before, high - 1) + 1 or text.find(" ", before, high - 1) + 1
+    return begin if low <= begin < high and "!" <= text[begin] < "\u0300" and not text[begin].isspace() else -1
 
 
 def _apart(text: str, index: int) -> bool:
