@@ -9,6 +9,7 @@ from typing import Any, Self
 
 from florilege.indexing.indexer import Indexer
 from florilege.indexing.publication import EmbedWhen
+from florilege.indexing.stages import CacheMode
 from florilege.indexing.sync import SyncOptions, SyncRun
 from florilege.interfaces.stores import DataStore
 from florilege.model.chunk import Chunk
@@ -79,6 +80,7 @@ class Corpus:
         max_delete_fraction: float = 0.5,
         allow_mass_delete: bool = False,
         embed: EmbedWhen | None = None,
+        cache: CacheMode | None = None,
         chunking: Mapping[str, Any] | None = None,
         concurrency: int | None = None,
         deadline: float | None = None,
@@ -94,6 +96,7 @@ class Corpus:
 
         ``embed="before"`` (default) publishes a source with its vectors; "after" publishes at once for the lexical
         leg and embeds at the end, resumably. Chunks still waiting from an earlier run are embedded too.
+        ``cache`` overrides the indexer's stage cache for this call: "use", "refresh" or "bypass".
         ``dry_run`` tells the same actions and chunk counts, and neither writes nor embeds. ``deadline`` is in seconds
         from now: past it the result is ``incomplete`` and nothing is deleted.
 
@@ -107,6 +110,7 @@ class Corpus:
             max_delete_fraction=max_delete_fraction,
             allow_mass_delete=allow_mass_delete,
             embed=embed or "before",
+            cache=cache,
             chunking=None if chunking is None else dict(chunking),
             concurrency=2 if concurrency is None else concurrency,
             deadline=deadline,

@@ -20,6 +20,7 @@ def open(
     *,
     id: str = "corpus",
     dense: Embedder | Literal["default"] | None = "default",
+    cache: bool = False,
     pipeline: Pipeline | None = None,
     fields: Mapping[str, Any] | None = None,
     keep_content: bool = True,
@@ -31,6 +32,7 @@ def open(
     """Open the corpus in the store folder at ``path``, making it when it is not there (unless ``create=False``).
 
     ``dense`` "default" is the embedder that comes with the package, loaded at first use; None indexes words only.
+    ``cache=True`` keeps what transforms and the chunker made.
     ``pipeline`` defaults to the structured chunker. ``fields`` declares metadata fields that are filtered often
     (``{"year": int}``). Use the corpus as a context manager, or close it.
 
@@ -55,6 +57,7 @@ def open(
             namespace=namespace,
             data=store,
             dense=embedder,
+            cache=cache,
             pipeline=pipeline,
             keep_content=keep_content,
             on_event=on_event,

@@ -9,10 +9,12 @@ from types import TracebackType
 from typing import Any, Self
 
 from florilege.indexing.embedding import Embedding
+from florilege.indexing.execution import Execution
 from florilege.indexing.ledger import Decision, Hashes, indexed_row
 from florilege.indexing.pipeline import Pipeline, Prepared
 from florilege.indexing.prepare import checked_chunks, minted
 from florilege.indexing.publication import Done, Job, Publication
+from florilege.indexing.stages import CacheMode, StageCache
 from florilege.interfaces.embedding import Embedder
 from florilege.interfaces.stores import DataStore, batches
 from florilege.model.chunk import Chunk, Chunking
@@ -23,12 +25,16 @@ from florilege.model.hashing import hexdigest
 from florilege.model.ledger import IndexResult, SourceRecord, StageRecord
 from florilege.text.clean import clean_text
 
+WINDOW = 32
+"""Documents taken through the pipeline together."""
+
 
 class Indexer:
     """Owns write-time preparation for one namespace: transforms, chunking, embedding, replacement.
 
     ``data`` is the store; ``vectors`` may be omitted or must be the same object. ``dense`` None indexes words only;
-    vectors can be added later without chunking again. ``pipeline`` defaults to the structured chunker.
+    vectors can be added later without chunking again. ``cache=True`` keeps what transforms and the chunker made in the
+    store, so an equal input is not worked on twice. ``pipeline`` defaults to the structured chunker.
     ``index_version`` is yours to raise when everything should be indexed anew. Use it as a context manager or call
     :meth:`close`; the store stays the caller's.
     """
@@ -41,6 +47,7 @@ class Indexer:
         namespace: str = "default",
         vectors: object | None = None,
         dense: Embedder | None = None,
+        cache: bool = False,
         pipeline: Pipeline | None = None,
         index_version: str = "1",
         keep_content: bool = True,
@@ -58,6 +65,7 @@ class Indexer:
         self.namespace = clean_text(namespace)
         self.data = data
         self.dense = dense
+        self.cache = cache
         self.pipeline = pipeline or Pipeline()
         self.index_version = index_version
         self.keep_content = keep_content
@@ -97,14 +105,35 @@ class Indexer:
         self.data.bind_space(self.namespace, self.dense.space)
         return Embedding(self.data, self.namespace, self.dense, share_cache=self.share_cache, **options)
 
+    def execution(
+        self, chunking: Mapping[str, Any] | None = None, cache: CacheMode | None = None, *, dry_run: bool = False
+    ) -> Execution:
+        """The pipeline ready to run. ``cache``: "use" | "refresh" | "bypass"; None: "use" if the indexer caches.
+
+        A dry run reads the cache and does not write it.
+        """
+        if cache not in (None, "use", "refresh", "bypass"):
+            raise ConfigError(f"cache: {cache!r} is not one of use, refresh, bypass")
+        mode = cache or ("use" if self.cache else None)
+        stages = None if mode is None else StageCache(self.data, mode, read_only=dry_run)
+        return Execution(self.pipeline.with_chunking(chunking), self.namespace, stages)
+
     def chunk(
-        self, documents: Document | Iterable[Document], chunking: Mapping[str, Any] | None = None
+        self,
+        documents: Document | Iterable[Document],
+        chunking: Mapping[str, Any] | None = None,
+        cache: CacheMode | None = None,
     ) -> Iterator[Chunking]:
-        """Run transforms and chunker on each document, lazily; nothing is written."""
-        pipeline = self.pipeline.with_chunking(chunking)
-        for document in _documents(documents):
-            prepared = pipeline.run(document, self.namespace)
+        """Run transforms and chunker on documents, a window at a time; nothing but the stage cache is written."""
+        for prepared in self._prepared(documents, self.execution(chunking, cache)):
             yield Chunking(prepared.chunks, prepared.parents)
+
+    def _prepared(self, documents: Document | Iterable[Document], execution: Execution) -> Iterator[Prepared]:
+        for batch in batches(_documents(documents), WINDOW):
+            for result in execution.run_many(batch):
+                if isinstance(result, FlorilegeError):
+                    raise result
+                yield result
 
     def index_documents(
         self,
@@ -112,6 +141,7 @@ class Indexer:
         *,
         replace_sources: bool = True,
         chunking: Mapping[str, Any] | None = None,
+        cache: CacheMode | None = None,
         dry_run: bool = False,
     ) -> IndexResult:
         """Index documents, each replacing its source's active generation (a document without chunks: with none).
@@ -119,8 +149,7 @@ class Indexer:
         ``replace_sources=False`` adds the new chunks to the active generation instead, equal chunk ids replaced.
         The first document that fails raises; those before it stay published.
         """
-        pipeline = self.pipeline.with_chunking(chunking)
-        prepared = (pipeline.run(document, self.namespace) for document in _documents(documents))
+        prepared = self._prepared(documents, self.execution(chunking, cache, dry_run=dry_run))
         return self._index("index_documents", prepared, self.hashes(chunking), replace_sources, dry_run)
 
     def index_chunks(

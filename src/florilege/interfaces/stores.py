@@ -173,16 +173,27 @@ class Snapshot(Protocol):
         """The titles of visible sources."""
         ...
 
-    def chunks(self, source_id: str, *, vectors: bool = False) -> list[Chunk]:
-        """A source's active chunks by ordinal; empty for an unknown one."""
+    def chunks(self, source_id: str, *, generation: int | None = None, vectors: bool = False) -> list[Chunk]:
+        """A source's active chunks by ordinal; empty for an unknown one.
+
+        ``generation``: those of an earlier generation (its last revision) that is still kept, else NotFound (code
+        ``collected``).
+        """
+        ...
+
+    def source_parents(self, source_id: str, *, generation: int | None = None) -> list[ParentChunk]:
+        """A source's parents by ordinal; ``generation`` as in :meth:`chunks`."""
         ...
 
     def parents(self, keys: Sequence[str]) -> dict[str, ParentChunk]:
         """Visible parents by ``ParentChunk.key`` (what ``ParentRef.key`` of their children holds)."""
         ...
 
-    def document(self, source_id: str) -> Document:
-        """The stored document; NotFound (code ``content_not_kept``) when its content was not kept."""
+    def document(self, source_id: str, *, generation: int | None = None) -> Document:
+        """The stored document; NotFound (code ``content_not_kept``) when its content was not kept.
+
+        ``generation`` as in :meth:`chunks`.
+        """
         ...
 
 
@@ -307,6 +318,47 @@ class DataStore(Protocol):
 
     def history(self, namespace: str, source_id: str) -> list[GenerationRecord]:
         """A source's generations, newest first."""
+        ...
+
+    def pin(self, namespace: str, source_id: str, generation: int, *, pinned: bool = True) -> None:
+        """Keep a generation from collection, or let it go again; NotFound when it is not kept any more."""
+        ...
+
+    def collect(
+        self, namespace: str, *, keep_generations: int = 1, retention: float = 600.0, fence: Fence | None = None
+    ) -> dict[str, int]:
+        """Remove what nobody can ask for any more; returns how many of each thing went.
+
+        A source keeps its active generation, the newest ``keep_generations`` others, pinned ones, and all that was
+        retired less than ``retention`` seconds ago.
+        """
+        ...
+
+    def get_cached(self, keys: Sequence[bytes]) -> dict[bytes, bytes]:
+        """Stage results by key, those there are."""
+        ...
+
+    def put_cached(self, items: Mapping[bytes, bytes]) -> None:
+        """Keep stage results; beyond the store's limit the ones written longest ago give way."""
+        ...
+
+    def unembedded(
+        self, namespace: str, space: EmbeddingSpace, *, after: int = 0, limit: int = 64
+    ) -> list[PendingVector]:
+        """Visible chunks without a vector of this space, by row, from the one after ``after``; their key is empty."""
+        ...
+
+    def enqueue_vectors(
+        self, namespace: str, space: EmbeddingSpace, pending: Sequence[PendingVector], *, fence: Fence | None = None
+    ) -> None:
+        """Let these chunks wait for a vector of this space under the keys they bring."""
+        ...
+
+    def switch_space(self, namespace: str, space: EmbeddingSpace, *, fence: Fence | None = None) -> int:
+        """Bind the namespace to another space, if every visible chunk has a vector of it.
+
+        Returns how many lack one; 0 means it was switched. Queue lines of the old space go.
+        """
         ...
 
     def stats(self, namespace: str | None = None) -> dict[str, Any]:

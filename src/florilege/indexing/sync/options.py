@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from florilege.indexing.publication import EmbedWhen
+from florilege.indexing.stages import CacheMode
 from florilege.model.errors import ConfigError
 
 
@@ -20,6 +21,7 @@ class SyncOptions:
     max_delete_fraction: float = 0.5
     allow_mass_delete: bool = False
     embed: EmbedWhen = "before"
+    cache: CacheMode | None = None
     chunking: dict[str, Any] | None = None
     concurrency: int = 2
     deadline: float | None = None

@@ -6,6 +6,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
+from typing import NamedTuple
 
 from florilege.indexing.embedding import Embedding
 from florilege.indexing.indexer import Indexer
@@ -19,6 +20,7 @@ from florilege.indexing.ledger import (
     indexed_row,
     unread,
 )
+from florilege.indexing.pipeline import Prepared
 from florilege.indexing.prepare import checked_document
 from florilege.indexing.publication import Done, Job, Publication
 from florilege.indexing.sync.intake import Intake, Item, Skipped
@@ -32,6 +34,19 @@ from florilege.model.document import Document, Failed
 from florilege.model.errors import ConfigError, FlorilegeError, IndexingError
 from florilege.model.events import Event, Subscriber, emit
 from florilege.model.ledger import SourceRecord, SyncResult
+
+WINDOW = 32
+WINDOW_CHARS = 8_000_000
+"""Documents that go through the pipeline together, by number and by characters."""
+
+
+class _Waiting(NamedTuple):
+    """A document on its way through the pipeline, with the others of its window."""
+
+    row: SourceRecord | None
+    document: Document
+    hashes: Hashes
+    decision: Decision
 
 
 class _Stopped(Exception):
@@ -57,7 +72,7 @@ class SyncRun:
         self.options = options
         self.volatile = volatile
         self.on_event = on_event
-        self.pipeline = indexer.pipeline.with_chunking(options.chunking)
+        self.execution = indexer.execution(options.chunking, options.cache, dry_run=options.dry_run)
         self.hashes = indexer.hashes(options.chunking)
         self.tally = Tally(on_event, self.namespace)
         self.started = time.monotonic()
@@ -67,6 +82,7 @@ class SyncRun:
         self.run_id: int | None = None
         self.rows: list[SourceRecord] = []
         self.lost: list[Job] = []
+        self.waiting: list[_Waiting] = []
 
     @property
     def fence(self) -> Fence | None:
@@ -90,6 +106,7 @@ class SyncRun:
             for item in intake:
                 self._check()
                 self._take(item, publication)
+            self._prepare(publication)
             publication.flush()
             self._retry(publication)
         except _Stopped:
@@ -158,46 +175,54 @@ class SyncRun:
             hashes = Hashes.of(document, self.volatile)
             append_only = self.options.mode == "append_only"
             decision = decide(row, document, hashes, self.hashes, corpus_id=self.corpus_id, append_only=append_only)
-            if decision.action in ("added", "changed"):
-                self._index(row, document, hashes, decision, publication)
-            else:
-                self._leave(row, document, decision)
         except FlorilegeError as error:
             if isinstance(error, ConfigError) and error.code != "bad_value":
                 raise
             self._failed(row, failure_of(error, document))
-
-    def _index(
-        self,
-        row: SourceRecord | None,
-        document: Document,
-        hashes: Hashes,
-        decision: Decision,
-        publication: Publication,
-    ) -> None:
-        prepared = self.pipeline.run(document, self.namespace)
-        if self.options.dry_run:
-            self.tally.tell(
-                document.source_id,
-                decision.action,
-                decision.reason,
-                chunk_count=len(prepared.chunks),
-                stages=prepared.stages,
-            )
+            return
+        if decision.action not in ("added", "changed"):
+            self._leave(row, document, decision)
             return
         self.tally.reserve(document.source_id)
+        self.waiting.append(_Waiting(row, document, hashes, decision))
+        if len(self.waiting) >= WINDOW or sum(len(item.document.content) for item in self.waiting) > WINDOW_CHARS:
+            self._prepare(publication)
+
+    def _prepare(self, publication: Publication) -> None:
+        """Take what is waiting through the pipeline and on to publication."""
+        waiting, self.waiting = self.waiting, []
+        for item, prepared in zip(waiting, self.execution.run_many([item.document for item in waiting]), strict=True):
+            if isinstance(prepared, FlorilegeError):
+                self._failed(item.row, failure_of(prepared, item.document))
+            elif self.options.dry_run:
+                self.tally.tell(
+                    item.document.source_id,
+                    item.decision.action,
+                    item.decision.reason,
+                    chunk_count=len(prepared.chunks),
+                    stages=prepared.stages,
+                )
+            else:
+                publication.add(self._job(item, prepared))
+
+    def _job(self, item: _Waiting, prepared: Prepared) -> Job:
+        row = item.row
         record = indexed_row(
             row,
-            document,
-            hashes,
+            item.document,
+            item.hashes,
             self.hashes,
             namespace=self.namespace,
             corpus_id=self.corpus_id,
             run_id=self.run_id,
         )
-        record = replace(record, title=prepared.document.title, metadata=prepared.document.metadata)
-        expected = None if row is None or row.status == "deleted" else row.version
-        publication.add(Job(read=document, prepared=prepared, record=record, expected=expected, decision=decision))
+        return Job(
+            read=item.document,
+            prepared=prepared,
+            record=replace(record, title=prepared.document.title, metadata=prepared.document.metadata),
+            expected=None if row is None or row.status == "deleted" else row.version,
+            decision=item.decision,
+        )
 
     def _leave(self, row: SourceRecord | None, document: Document, decision: Decision) -> None:
         if row is None or decision.action == "failed":
@@ -243,6 +268,7 @@ class SyncRun:
         rows = self.store.get_sources(self.namespace, [job.record.source_id for job in jobs]) if jobs else {}
         for job in jobs:
             self._document(rows.get(job.record.source_id), job.read, publication)
+        self._prepare(publication)
         publication.flush()
         for job in self.lost:
             self._conflict(job.record.source_id, "it was changed by somebody else meanwhile, twice")

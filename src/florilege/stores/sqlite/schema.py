@@ -146,6 +146,13 @@ CREATE TABLE change (
     generation INTEGER,
     at INTEGER NOT NULL
 );
+CREATE TABLE stage_cache (
+    key BLOB PRIMARY KEY,
+    value BLOB NOT NULL,
+    size INTEGER NOT NULL,
+    at INTEGER NOT NULL
+);
+CREATE INDEX stage_cache_at ON stage_cache (at, key, size);
 CREATE TABLE run (
     id INTEGER PRIMARY KEY,
     ns INTEGER NOT NULL,

@@ -17,10 +17,12 @@ from florilege.model.filters import OPERATORS, Filter
 from florilege.model.ledger import GenerationRecord, SourceRecord, Version
 from florilege.stores.fields import Fields
 from florilege.stores.sqlite import maintenance
+from florilege.stores.sqlite.cache import StageResults
 from florilege.stores.sqlite.connection import Database
 from florilege.stores.sqlite.leases import Leases
 from florilege.stores.sqlite.ledger import Ledger
 from florilege.stores.sqlite.reading.snapshot import Pinned, SQLiteSnapshot
+from florilege.stores.sqlite.spaces import Spaces
 from florilege.stores.sqlite.vectors import Vectors
 from florilege.stores.sqlite.writing.collect import RETENTION_SECONDS, VECTOR_SECONDS, collect
 from florilege.stores.sqlite.writing.vocabulary import TextAnalyzer
@@ -67,6 +69,8 @@ class SQLiteStore:
         self._ledger = Ledger(self._database)
         self._leases = Leases(self._database)
         self._vectors = Vectors(self._database)
+        self._spaces = Spaces(self._database)
+        self._cache = StageResults(self._database)
         self._forget()
         self._database.on_fork.append(self._forget)
 
@@ -243,6 +247,32 @@ class SQLiteStore:
     ) -> int:
         """Give waiting chunks their vectors (None: those kept under their keys); returns how many rows took one."""
         return self._vectors.fill(namespace, space, pending, vectors, fence)
+
+    def unembedded(
+        self, namespace: str, space: EmbeddingSpace, *, after: int = 0, limit: int = 64
+    ) -> list[PendingVector]:
+        """Visible chunks without a vector of this space, by row, from the one after ``after``; their key is empty."""
+        return self._spaces.unembedded(namespace, space, after, limit)
+
+    def enqueue_vectors(
+        self, namespace: str, space: EmbeddingSpace, pending: Sequence[PendingVector], *, fence: Fence | None = None
+    ) -> None:
+        """Let these chunks wait for a vector of this space under the keys they bring."""
+        self._spaces.enqueue(namespace, space, pending, fence)
+
+    def switch_space(self, namespace: str, space: EmbeddingSpace, *, fence: Fence | None = None) -> int:
+        """Bind the namespace to another space unless visible chunks lack a vector of it; returns how many do."""
+        return self._spaces.switch(namespace, space, fence)
+
+    # -- stage results --------------------------------------------------------------------------------------------
+
+    def get_cached(self, keys: Sequence[bytes]) -> dict[bytes, bytes]:
+        """Stage results by key, those there are."""
+        return self._cache.get(keys)
+
+    def put_cached(self, items: Mapping[bytes, bytes]) -> None:
+        """Keep stage results; beyond 512 MB the ones written longest ago give way."""
+        self._cache.put(items)
 
     # -- care -----------------------------------------------------------------------------------------------------
 

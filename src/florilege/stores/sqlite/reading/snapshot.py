@@ -21,6 +21,10 @@ from florilege.stores.sqlite.writing.vocabulary import TextAnalyzer, lookup
 if TYPE_CHECKING:
     from florilege.stores.resident.search import Search
 
+_PARENT = (
+    "SELECT p.key, s.source_id, p.parent_id, p.content, p.ordinal, p.title, p.summary, d.json, p.provenance,"
+    " g.number, g.published_at"
+)
 _CHUNK = (
     "SELECT r.pk, s.source_id, r.chunk_id, t.content, t.context, d.json, m.ordinal, m.provenance, r.parent,"
     " g.number, f.published_at"
@@ -116,29 +120,47 @@ class SQLiteSnapshot:
                     titles[source_id] = generation["title"]
         return titles
 
-    def chunks(self, source_id: str, *, vectors: bool = False) -> list[Chunk]:
-        """A source's visible chunks by ordinal; empty for an unknown one."""
+    def chunks(self, source_id: str, *, generation: int | None = None, vectors: bool = False) -> list[Chunk]:
+        """A source's visible chunks by ordinal; empty for an unknown one.
+
+        ``generation``: those of an earlier generation that is still kept, else NotFound (code ``collected``).
+        """
         query = (
-            f"{_CHUNK} FROM source s CROSS JOIN generation g ON g.source = s.pk AND {_VISIBLE}"
+            f"{_CHUNK} FROM source s CROSS JOIN generation g ON g.source = s.pk AND g.pk = :generation"
             " CROSS JOIN manifest m ON m.generation = g.pk CROSS JOIN row r ON r.pk = m.row"
             " CROSS JOIN text t ON t.row = r.pk CROSS JOIN metadata d ON d.pk = r.metadata"
             " CROSS JOIN generation f ON f.pk = r.first_gen"
             " WHERE s.ns = :ns AND s.source_id = :source ORDER BY m.ordinal"
         )
-        values = {"seq": self.seq, "ns": self._key, "source": source_id}
         with self._store.database.view() as connection:
             self._check_horizon(connection)
+            chosen = self._generation(connection, source_id, generation)
+            values = {"generation": chosen and chosen["pk"], "ns": self._key, "source": source_id}
             rows = connection.execute(query, values).fetchall()
-            found = {pk: chunk for pk, chunk in self._chunks(rows).items() if chunk is not None}
+            found = {
+                pk: chunk for pk, chunk in self._chunks(rows, active=generation is None).items() if chunk is not None
+            }
             if vectors:
                 found = self._with_vectors(connection, found)
         return list(found.values())
 
+    def source_parents(self, source_id: str, *, generation: int | None = None) -> list[ParentChunk]:
+        """A source's parents by ordinal; ``generation`` as in :meth:`chunks`."""
+        query = (
+            f"{_PARENT} FROM generation g CROSS JOIN parent p ON p.generation = g.pk"
+            " CROSS JOIN source s ON s.pk = g.source CROSS JOIN metadata d ON d.pk = p.metadata"
+            " WHERE g.pk = ? ORDER BY p.ordinal"
+        )
+        with self._store.database.view() as connection:
+            self._check_horizon(connection)
+            chosen = self._generation(connection, source_id, generation)
+            rows = connection.execute(query, (chosen and chosen["pk"],)).fetchall()
+        return [parent for row in rows if (parent := self._parent(row, active=generation is None)) is not None]
+
     def parents(self, keys: Sequence[str]) -> dict[str, ParentChunk]:
         """Visible parents by :attr:`ParentChunk.key`."""
         query = (
-            "SELECT p.key, s.source_id, p.parent_id, p.content, p.ordinal, p.title, p.summary, d.json, p.provenance,"
-            " g.number, g.published_at FROM json_each(:keys) j CROSS JOIN parent p ON p.ns = :ns AND p.key = j.value"
+            f"{_PARENT} FROM json_each(:keys) j CROSS JOIN parent p ON p.ns = :ns AND p.key = j.value"
             f" CROSS JOIN generation g ON g.pk = p.generation AND {_VISIBLE}"
             " CROSS JOIN source s ON s.pk = g.source CROSS JOIN metadata d ON d.pk = p.metadata ORDER BY s.source_id"
         )
@@ -148,37 +170,23 @@ class SQLiteSnapshot:
                 query, {"keys": codecs.encode(list(keys)), "ns": self._key, "seq": self.seq}
             ).fetchall()
         found: dict[str, ParentChunk] = {}
-        for key, source_id, parent_id, content, ordinal, title, summary, record, provenance, number, at in rows:
-            user, system = codecs.decode_metadata(record)
-            if key not in found and self._passes(user, system, source_id):
-                found[key] = ParentChunk(
-                    source_id=source_id,
-                    parent_id=parent_id,
-                    content=content,
-                    key=key,
-                    namespace=self.namespace,
-                    ordinal=ordinal,
-                    title=title,
-                    summary=summary,
-                    metadata=user,
-                    provenance=codecs.decode_provenance(provenance),
-                    generation_id=number,
-                    active=True,
-                    created_at=codecs.moment(at),
-                )
+        for row in rows:
+            parent = self._parent(row)
+            if parent is not None and parent.key is not None:
+                found.setdefault(parent.key, parent)
         return found
 
-    def document(self, source_id: str) -> Document:
+    def document(self, source_id: str, *, generation: int | None = None) -> Document:
         """The stored document. With a floor it is visible only when every one of its chunks passes it.
 
         NotFound for a source that is not visible, with code ``content_not_kept`` when its content was not kept.
         """
         with self._store.database.view() as connection:
             self._check_horizon(connection)
-            generation = self._generation(connection, source_id)
-            if generation is None or not all(self._passing(connection, source_id, generation["pk"], generation)):
+            chosen = self._generation(connection, source_id, generation)
+            if chosen is None or not all(self._passing(connection, source_id, chosen["pk"], chosen)):
                 raise NotFound(f"there is no source {source_id!r} in namespace {self.namespace!r}", source_id=source_id)
-            kept = connection.execute("SELECT data FROM document WHERE hash = ?", (generation["document"],)).fetchone()
+            kept = connection.execute("SELECT data FROM document WHERE hash = ?", (chosen["document"],)).fetchone()
         if kept is None:
             raise NotFound(
                 f"the content of {source_id!r} was not kept; index it with content kept",
@@ -186,20 +194,20 @@ class SQLiteSnapshot:
                 source_id=source_id,
             )
         content, parts = codecs.decode_document(kept[0])
-        user, _ = codecs.decode_metadata(generation["json"])
+        user, _ = codecs.decode_metadata(chosen["json"])
         return Document(
             source_id=source_id,
             content=content,
             namespace=self.namespace,
             parts=parts,
-            title=generation["title"],
+            title=chosen["title"],
             metadata=user,
-            **codecs.decode_facts(generation["facts"]),
+            **codecs.decode_facts(chosen["facts"]),
         )
 
     # -- between --------------------------------------------------------------------------------------------------
 
-    def _chunks(self, rows: Iterable[tuple[Any, ...]]) -> dict[int, Chunk | None]:
+    def _chunks(self, rows: Iterable[tuple[Any, ...]], *, active: bool = True) -> dict[int, Chunk | None]:
         """Chunks by row, in order; None for those the floor hides."""
         found: dict[int, Chunk | None] = {}
         for pk, source_id, chunk_id, content, context, record, ordinal, provenance, parent, number, at in rows:
@@ -217,7 +225,7 @@ class SQLiteSnapshot:
                     provenance=codecs.decode_provenance(provenance),
                     parent=codecs.decode_parent(parent),
                     generation_id=number,
-                    active=True,
+                    active=active,
                     created_at=codecs.moment(at),
                 )
         return found
@@ -236,14 +244,44 @@ class SQLiteSnapshot:
             found[row] = replace(found[row], embedding=vector, embedding_space=identity)
         return found
 
-    def _generation(self, connection: sqlite3.Connection, source_id: str) -> dict[str, Any] | None:
-        """The generation of a source that is visible here."""
+    def _generation(
+        self, connection: sqlite3.Connection, source_id: str, number: int | None = None
+    ) -> dict[str, Any] | None:
+        """The generation of a source that is visible here, or the last revision of an earlier one."""
+        which = _VISIBLE if number is None else "g.number = :number AND g.published_seq <= :seq"
         row = connection.execute(
             "SELECT g.pk, g.title, g.document, g.facts, d.json FROM source s JOIN generation g ON g.source = s.pk"
-            f" JOIN metadata d ON d.pk = g.metadata WHERE s.ns = :ns AND s.source_id = :source AND {_VISIBLE}",
-            {"ns": self._key, "source": source_id, "seq": self.seq},
+            f" JOIN metadata d ON d.pk = g.metadata WHERE s.ns = :ns AND s.source_id = :source AND {which}"
+            " ORDER BY g.revision DESC LIMIT 1",
+            {"ns": self._key, "source": source_id, "seq": self.seq, "number": number},
         ).fetchone()
+        if row is None and number is not None:
+            raise NotFound(
+                f"generation {number} of {source_id!r} is not kept any more", code="collected", source_id=source_id
+            )
         return None if row is None else dict(zip(("pk", "title", "document", "facts", "json"), row, strict=True))
+
+    def _parent(self, row: tuple[Any, ...], *, active: bool = True) -> ParentChunk | None:
+        """A parent from its row; None when the floor hides it."""
+        key, source_id, parent_id, content, ordinal, title, summary, record, provenance, number, at = row
+        user, system = codecs.decode_metadata(record)
+        if not self._passes(user, system, source_id):
+            return None
+        return ParentChunk(
+            source_id=source_id,
+            parent_id=parent_id,
+            content=content,
+            key=key,
+            namespace=self.namespace,
+            ordinal=ordinal,
+            title=title,
+            summary=summary,
+            metadata=user,
+            provenance=codecs.decode_provenance(provenance),
+            generation_id=number,
+            active=active,
+            created_at=codecs.moment(at),
+        )
 
     def _passing(
         self, connection: sqlite3.Connection, source_id: str, pk: int, generation: Mapping[str, Any]

@@ -1,0 +1,69 @@
+"""From one embedding space to another: which chunks lack a vector, and the switch once none does."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from florilege.interfaces.embedding import EmbeddingSpace
+from florilege.interfaces.stores import Fence, PendingVector
+from florilege.model.failpoints import failpoint
+from florilege.stores.sqlite.connection import Database
+from florilege.stores.sqlite.leases import check_fence
+from florilege.stores.sqlite.writing.rows import add_change, namespace_key, space_key
+
+_LACKING = (
+    " FROM generation g JOIN row r ON r.first_gen = g.pk"
+    " WHERE g.ns = ? AND g.published_seq IS NOT NULL AND r.died IS NULL AND r.pk > ?"
+    " AND NOT EXISTS (SELECT 1 FROM row_vector v WHERE v.row = r.pk AND v.space = ?)"
+)
+
+
+class Spaces:
+    """The verbs of a migration."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def unembedded(self, namespace: str, space: EmbeddingSpace, after: int, limit: int) -> list[PendingVector]:
+        """See :meth:`florilege.interfaces.stores.DataStore.unembedded`."""
+        with self._database.view() as connection:
+            ns, pk = namespace_key(connection, namespace), space_key(connection, space)
+            rows = connection.execute(
+                f"SELECT x.pk, t.content, t.context FROM (SELECT r.pk {_LACKING} ORDER BY r.pk LIMIT ?) x"
+                " CROSS JOIN text t ON t.row = x.pk ORDER BY x.pk",
+                (ns, after, pk, limit),
+            ).fetchall()
+        return [PendingVector(row, b"", f"{context}\n\n{text}" if context else text) for row, text, context in rows]
+
+    def enqueue(
+        self, namespace: str, space: EmbeddingSpace, pending: Sequence[PendingVector], fence: Fence | None
+    ) -> None:
+        """See :meth:`florilege.interfaces.stores.DataStore.enqueue_vectors`."""
+        with self._database.write() as connection:
+            check_fence(connection, namespace, fence)
+            pk = space_key(connection, space, create=True)
+            connection.executemany(
+                "INSERT OR REPLACE INTO embed_queue (space, row, key)"
+                " SELECT ?, pk, ? FROM row WHERE pk = ? AND died IS NULL",
+                [(pk, item.key, item.row) for item in pending],
+            )
+            failpoint("enqueue")
+
+    def switch(self, namespace: str, space: EmbeddingSpace, fence: Fence | None) -> int:
+        """See :meth:`florilege.interfaces.stores.DataStore.switch_space`."""
+        with self._database.write() as connection:
+            check_fence(connection, namespace, fence)
+            ns = namespace_key(connection, namespace, create=True)
+            pk = space_key(connection, space, create=True)
+            (lacking,) = connection.execute(f"SELECT count(*) {_LACKING}", (ns, 0, pk)).fetchone()
+            if lacking:
+                return int(lacking)
+            failpoint("switch")
+            connection.execute(
+                "DELETE FROM embed_queue WHERE row IN (SELECT r.pk FROM generation g JOIN row r ON r.first_gen = g.pk"
+                " WHERE g.ns = ?) AND space <> ?",
+                (ns, pk),
+            )
+            connection.execute("UPDATE namespace SET space = ? WHERE pk = ?", (space.identity, ns))
+            add_change(connection, "vectors", ns)
+        return 0
