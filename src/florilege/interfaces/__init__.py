@@ -20,6 +20,8 @@ from florilege.interfaces.embedding import (
     SparseEmbeddings,
     Task,
 )
+from florilege.interfaces.models import Generation, Message, Model, Reranker, Reranking, Scored
+from florilege.interfaces.retrieval import HitSource, Origin
 from florilege.interfaces.sources import Listing, Reader, ReadResult, Source
 from florilege.interfaces.stores import (
     Candidate,
@@ -54,14 +56,22 @@ __all__ = [
     "EmbeddingSpace",
     "Embeddings",
     "Fence",
+    "Generation",
+    "HitSource",
     "Listing",
+    "Message",
+    "Model",
+    "Origin",
     "PageChunks",
     "PageOutput",
     "PendingVector",
     "Provider",
     "ReadResult",
     "Reader",
+    "Reranker",
+    "Reranking",
     "RunRecord",
+    "Scored",
     "SearchRequest",
     "SearchResult",
     "Snapshot",

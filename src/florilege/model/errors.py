@@ -7,7 +7,7 @@ contain document text or secrets.
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 
 class FlorilegeError(Exception):
@@ -124,10 +124,17 @@ class RecipeError(FlorilegeError, ValueError):
     default_code = "recipe"
 
 
+class ModelError(FlorilegeError):
+    """A language model or reranker failed, or answered with something unusable."""
+
+    default_code = "model"
+
+
 class RetrievalError(FlorilegeError):
-    """A retrieval failed."""
+    """A retrieval failed. ``trace`` tells how far it came, the failed step included (None: nothing had begun)."""
 
     default_code = "retrieval"
+    trace: Any = None
 
 
 class StepError(RetrievalError):
