@@ -19,26 +19,24 @@ _STRETCH = 512
 _CHAIN = 48
 _SPACE = re.compile(r"\s")
 _INK = re.compile(r"\S")
-_RARE_SPACES = "\t\r\x0b\x0c\x85\xa0\u1680\u2028\u2029\u202f\u205f\u3000" + "".join(map(chr, range(0x2000, 0x200B)))
 
 
 class Delimiters:
     """Units that end at every occurrence of one of ``delimiters``."""
 
     def __init__(self, delimiters: Sequence[str], include: Include = "prev") -> None:
-        self._delimiters = [(delimiter, len(delimiter)) for delimiter in delimiters]
-        self._before = include == "next"
+        # Each with its length and how far behind its first character the unit ends.
+        self._delimiters = [(item, len(item), 0 if include == "next" else len(item)) for item in delimiters]
+        self._ascii = [item for item in self._delimiters if item[0].isascii()]
 
     def last(self, text: str, low: int, high: int) -> int:
         """See :class:`florilege.split.boundaries.Level`."""
         best = low
-        for delimiter, length in self._delimiters:
-            if self._before:
-                best = max(best, text.rfind(delimiter, best + 1, high + length))
-            else:
-                found = text.rfind(delimiter, max(0, best + 1 - length), high)
-                if found >= 0:
-                    best = found + length
+        for delimiter, length, behind in self._ascii if text.isascii() else self._delimiters:
+            least = best + 1 - behind
+            found = text.rfind(delimiter, least if least > 0 else 0, high + length - behind)
+            if found >= 0:
+                best = found + behind
         return best if best > low else -1
 
     def first(self, text: str, low: int, high: int) -> int:
@@ -47,14 +45,10 @@ class Delimiters:
         while low < high:
             stop = min(low + stretch, high)
             best = stop
-            for delimiter, length in self._delimiters:
-                if self._before:
-                    found = text.find(delimiter, low, best - 1 + length)
-                else:
-                    found = text.find(delimiter, max(0, low - length), best - 1)
-                    found += length if found >= 0 else 0
-                if found >= low:
-                    best = min(best, found)
+            for delimiter, length, behind in self._delimiters:
+                found = text.find(delimiter, max(0, low - behind), best - 1 + length - behind)
+                if found >= 0:
+                    best = found + behind
             if best < stop:
                 return best
             low = stop
@@ -70,17 +64,15 @@ class Spaces:
 
     def last(self, text: str, low: int, high: int) -> int:
         """See :class:`florilege.split.boundaries.Level`."""
-        shift = 0 if self._before else 1
-        found = max(
-            text.rfind(" ", low + 1 - shift, high + 1 - shift), text.rfind("\n", low + 1 - shift, high + 1 - shift)
-        )
-        if found < 0:
-            found = max(text.rfind(space, low + 1 - shift, high + 1 - shift) for space in _RARE_SPACES)
-        if found < 0:
+        if low >= high:
             return -1
         if self._before:
-            found = low + len(text[low:found].rstrip())
-        return found + shift if found + shift > low else -1
+            window = text[low : high + 1]
+            rest = window.rstrip() if window[-1:].isspace() else window.rsplit(None, 1)[0]
+            return low + len(rest) if 0 < len(rest) < len(window) else -1
+        window = text[low:high]
+        word = "" if window[-1:].isspace() else window.rsplit(None, 1)[-1]
+        return high - len(word) if len(word) < len(window) else -1
 
     def first(self, text: str, low: int, high: int) -> int:
         """See :class:`florilege.split.boundaries.Level`."""
@@ -117,7 +109,10 @@ class SentenceUnits:
 
 
 class Merged:
-    """Units of another level, short ones joined to what follows until they have ``least`` characters."""
+    """Units of another level, short ones joined to what follows until they have ``least`` characters.
+
+    A blank unit (an empty line) belongs to the one before it.
+    """
 
     def __init__(self, level: Level, least: int) -> None:
         self._level = level
@@ -129,14 +124,13 @@ class Merged:
         An end at least ``least`` characters behind the one before it is an end however the units before it were
         joined; from the last such end on they are joined again.
         """
-        end = self._level.last(text, low, high)
         ends = []
+        end = self._level.last(text, low, high)
         while end > low:
             ends.append(end)
-            before = self._level.last(text, max(low, end - self._least), end - 1)
-            if before < 0 or len(ends) > _CHAIN:
-                break
-            end = before
+            near = max(low, end - self._least)
+            ink = near + len(text[near:end].rstrip())
+            end = self._level.last(text, near, ink) if len(ends) < _CHAIN else -1
         if not ends:
             return -1
         unit = low if ends[-1] - low < self._least else ends.pop()
@@ -147,15 +141,18 @@ class Merged:
 
     def first(self, text: str, low: int, high: int) -> int:
         """See :class:`florilege.split.boundaries.Level`."""
-        return self._level.first(text, low, high)
+        end = self._level.first(text, low, high)
+        if end < 0 or not text[end].isspace():
+            return end
+        ink = _INK.search(text, end, high)
+        return max(end, self._level.last(text, end, ink.start() if ink else high - 1))
 
-
-def units(level: Level, text: str, least: int = 1) -> Iterator[tuple[int, int]]:
-    """The units of the whole text, end to end, none (but the last) shorter than ``least``."""
-    start = 0
-    while start < len(text):
-        end = level.first(text, start + least, len(text))
-        if end < 0:
-            end = len(text)
-        yield start, end
-        start = end
+    def units(self, text: str) -> Iterator[tuple[int, int]]:
+        """The units of the whole text, end to end."""
+        start = 0
+        while start < len(text):
+            end = self.first(text, start + self._least, len(text))
+            if end < 0:
+                end = len(text)
+            yield start, end
+            start = end

@@ -57,6 +57,7 @@ class Packer:
         self._least = least
         self._context = context
         self._plain = text.isascii() and "\r" not in text
+        self._reach, self._count = ruler.reach, ruler.count
 
     def spans(self, start: int = 0, end: int | None = None) -> Iterator[Span]:
         """The pieces of ``text[start:end]`` in order, end to end but for overlap and for blank ones, left out."""
@@ -88,12 +89,13 @@ class Packer:
     def _piece(self, start: int, fresh: int, stop: int, depth: int) -> Span | None:
         """The piece from ``start`` that ends beyond ``fresh``; None where not one unit of this level fits."""
         bare = depth == len(self._levels)
-        room = self._size - self._reserved(start)
+        size = self._size
+        room = size - self._reserved(start) if self._context else size
         while room > 0:
-            high = min(self._ruler.reach(start, room), stop)
+            high = self._reach(start, room)
             if high <= fresh:
                 break
-            if high == stop:
+            if high >= stop:
                 cut = stop
             elif bare:
                 cut = boundary_before(self._text, high, fresh)
@@ -101,27 +103,27 @@ class Packer:
                     return None
             elif (cut := self._last_end(fresh, high, stop, depth)) < 0:
                 return None
-            tokens = self.count(start, cut)
-            if tokens <= self._size:
+            tokens = self._full_count(start, cut) if self._context else self._count(start, cut)
+            if tokens <= size:
                 return Span(start, cut, depth, tokens)
-            room -= tokens - self._size
+            room -= tokens - size
         if not bare or start < fresh:
             return None
-        return Span(start, start + 1, depth, self.count(start, start + 1))
+        return Span(start, start + 1, depth, self._full_count(start, start + 1))
 
     def _last_end(self, fresh: int, high: int, stop: int, depth: int) -> int:
         """The last unit end in (fresh, high] that leaves ``least`` characters on both sides, or -1."""
-        level = self._levels[depth]
-        low = fresh + self._least - 1 if fresh + self._least <= high else fresh
-        found = -1
-        if low < stop - self._least < high:
-            found = level.last(self._text, low, stop - self._least)
+        last, text, least = self._levels[depth].last, self._text, self._least
+        low = fresh + least - 1 if fresh + least <= high else fresh
+        found = last(text, low, stop - least) if low < stop - least < high else -1
         if found < 0:
-            found = level.last(self._text, low, high)
+            found = last(text, low, high)
+        if self._plain:
+            return found
         for _ in range(_TRIES):
-            if found < 0 or self._plain or is_boundary(self._text, found, fresh):
+            if found < 0 or is_boundary(text, found, fresh):
                 return found
-            found = level.last(self._text, low, found - 1)
+            found = last(text, low, found - 1)
         return -1
 
     def _unit_end(self, fresh: int, stop: int, depth: int) -> int:
@@ -169,8 +171,7 @@ class Packer:
         context = self._context(start) if self._context else ""
         return self._ruler.tokenizer.count(context + GAP) if context else 0
 
-    def count(self, start: int, end: int) -> int:
-        """The tokens of the piece, its context included."""
+    def _full_count(self, start: int, end: int) -> int:
         context = self._context(start) if self._context else ""
         if context:
             return self._ruler.tokenizer.count(context + GAP + self._text[start:end])

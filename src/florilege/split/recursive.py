@@ -176,6 +176,7 @@ class RecursiveChunker(Splitter[RecursiveChunk]):
     retain_headers: bool = False
     chunk_overlap: int = 0
     prefix_token_count: int = field(init=False, default=0)
+    _levels: tuple[Level, ...] = field(init=False, repr=False, compare=False, default=())
 
     name: ClassVar[str] = "recursive"
 
@@ -190,7 +191,9 @@ class RecursiveChunker(Splitter[RecursiveChunk]):
         counter = tokenizer(self.tokenizer)
         taken = prefix_tokens(self.prefix, counter, self.chunk_size)
         check_sizes(self.chunk_size - taken, self.chunk_overlap)
-        self._set(tokenizer=counter, chunk_size=self.chunk_size - taken, prefix_token_count=taken)
+        self._set(
+            _levels=self.rules.units(), tokenizer=counter, chunk_size=self.chunk_size - taken, prefix_token_count=taken
+        )
 
     def split(self, text: str) -> list[RecursiveChunk]:
         """The pieces of ``text`` in order; none when it is blank."""
@@ -199,7 +202,7 @@ class RecursiveChunker(Splitter[RecursiveChunk]):
         packer = Packer(
             text,
             ruler,
-            self.rules.units(),
+            self._levels,
             self.chunk_size + self.prefix_token_count,
             overlap=self.chunk_overlap,
             least=self.min_characters_per_chunk,

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal, NamedTuple, overload
 
 from florilege.split.boundaries import Level
-from florilege.split.delimiters import Delimiters, Merged, SentenceUnits, Spaces, units
+from florilege.split.delimiters import Delimiters, Merged, SentenceUnits, Spaces
 from florilege.split.packing import Packer, Span
 from florilege.split.splitter import (
     Splitter,
@@ -21,6 +21,7 @@ from florilege.text.ruler import Ruler
 from florilege.text.tokens import tokenizer
 
 AUTO = "auto"
+_WORDS = Spaces()
 
 
 class Sentence(NamedTuple):
@@ -102,6 +103,7 @@ class SentenceChunker(Splitter[SentenceChunk]):
     min_characters_per_sentence: int = 12
     delim: str | Sequence[str] = (". ", "! ", "? ", "\n")
     include_delim: Literal["prev", "next"] | None = "prev"
+    _level: Merged = field(init=False, repr=False, compare=False, default=None)  # type: ignore[assignment]
 
     name: ClassVar[str] = "sentence"
 
@@ -111,14 +113,17 @@ class SentenceChunker(Splitter[SentenceChunk]):
         check_whole("min_characters_per_sentence", self.min_characters_per_sentence, 1)
         check_choice("include_delim", self.include_delim, ("prev", "next", None))
         delim = self.delim if self.delim == AUTO else checked_delimiters("delim", self.delim)
-        self._set(delim=delim, tokenizer=tokenizer(self.tokenizer))
+        ends: Level = SentenceUnits()
+        if delim != AUTO:
+            ends = Delimiters(delim, "next" if self.include_delim == "next" else "prev")
+        level = Merged(ends, self.min_characters_per_sentence)
+        self._set(delim=delim, tokenizer=tokenizer(self.tokenizer), _level=level)
 
     def split(self, text: str) -> list[SentenceChunk]:
         """The pieces of ``text`` in order; none when it is blank."""
         ruler = Ruler(check_text(text), self.tokenizer)
-        levels: tuple[Level, ...] = (Merged(self._level(), self.min_characters_per_sentence), Spaces())
         spans: Iterator[Span] | list[Span]
-        spans = Packer(text, ruler, levels, self.chunk_size, overlap=self.chunk_overlap).spans()
+        spans = Packer(text, ruler, (self._level, _WORDS), self.chunk_size, overlap=self.chunk_overlap).spans()
         if self.min_sentences_per_chunk > 1:
             spans = self._balanced(text, ruler, list(spans))
         if self.include_delim is None and self.delim != AUTO:
@@ -130,17 +135,12 @@ class SentenceChunker(Splitter[SentenceChunk]):
 
     def sentences(self, text: str, offset: int = 0) -> Iterator[Sentence]:
         """The sentences of ``text``, placed as if it began at ``offset``."""
-        for start, end in units(self._level(), text, self.min_characters_per_sentence):
+        for start, end in self._level.units(text):
             if self.include_delim is None:
                 end = self._without_delimiter(text, start, end)
             sentence = text[start:end]
             if sentence and not sentence.isspace():
                 yield Sentence(sentence, offset + start, offset + end, self.tokenizer.count(sentence))
-
-    def _level(self) -> Level:
-        if self.delim == AUTO:
-            return SentenceUnits()
-        return Delimiters(self.delim, "next" if self.include_delim == "next" else "prev")
 
     def _without_delimiter(self, text: str, start: int, end: int) -> int:
         for delimiter in self.delim if self.delim != AUTO else ():

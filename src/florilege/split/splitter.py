@@ -64,7 +64,7 @@ class Splitter(Generic[P]):
 
         Raises :class:`ConfigError` when the tokenizer is a function without an identity.
         """
-        options = {item.name: _identity(item.name, getattr(self, item.name)) for item in fields(self)}  # type: ignore[arg-type]
+        options = {item.name: _identity(item.name, getattr(self, item.name)) for item in fields(self) if item.init}  # type: ignore[arg-type]
         return hashing.fingerprint(self.name, self.version, options)
 
     def _set(self, **values: Any) -> None:

@@ -48,8 +48,8 @@ class SplitterTests:
     """Span identity, coverage, hard cap, progress, overlap, determinism and linear time over nasty text.
 
     ``measure(text)`` is the size of a piece's text on the splitter's scale; by default the piece's own tokenizer is
-    asked. ``covers_everything`` False: delimiters may be in no piece. ``supports_overlap`` False: overlap is never asked
-    for. ``seconds_per_megabyte`` bounds the time for hostile text, in units of what one pass over it takes to encode.
+    asked. ``covers_everything`` False: delimiters may be in no piece. ``supports_overlap`` False: overlap is never
+    asked for. ``size_options`` and ``overlap_option`` name the constructor's options that must refuse bad values.
     """
 
     supports_overlap: ClassVar[bool] = True
@@ -97,7 +97,8 @@ class SplitterTests:
             self.check_size(splitter, piece, size)
             if number:
                 before = pieces[number - 1]
-                assert before.start_index < start and before.end_index < end, "starts and ends rise"
+                assert before.start_index < start, "starts rise"
+                assert before.end_index < end, "ends rise"
                 if start < before.end_index:
                     shared = self.measure(splitter, text[start : before.end_index])
                     assert shared <= overlap, "pieces share at most the overlap"

@@ -24,6 +24,7 @@ from florilege.model.hashing import hexdigest
 # Punctuation that starts a new pre-token after a letter or a digit in every encoding here (an apostrophe may not).
 _PUNCTUATION = frozenset('!"#$%&()*+,-./:;<=>?@[\\]^_`{|}~、。，．・：；？！（）「」『』【】《》…—')
 _PROBE = "A <|endoftext|> probe:\n\n  naïve café 12345, don't — 日本語のテスト。 👩‍👩‍👧 ...\r\n\tend"
+_LATIN = "\u024f"
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _PATTERNS = {"cl100k_base": "gpt4", "o200k_base": "o200k"}
 
@@ -95,6 +96,8 @@ class BytePairs:
             return right.isalnum() and at > 1 and not _is_space(text[at - 2])
         if _is_space(right):
             return True
+        if left.isalpha() and right.isalpha():  # inside a word: not where case or an apostrophe may cut it elsewhere
+            return left > _LATIN and right > _LATIN and not left.isupper()
         return left.isalnum() != right.isalnum() and left != "'" != right
 
     def parts(self, text: str, at: int) -> bool:
