@@ -56,6 +56,7 @@ class FileSource:
         self._limit = limit
         self._reading = reading
         self._reader: str | None = None
+        self._trusted: str | None = None
 
     @property
     def reader(self) -> str:
@@ -70,26 +71,26 @@ class FileSource:
 
     def read(self) -> Loaded | Failed:
         """Read the file. A file that changes while it is read is read again, then fails with ``changed``."""
-        mark = self.revision
         try:
-            data, mark = self._fetch()
+            data = self._fetch()
             document = self._reading.document(
                 data,
                 source_id=self.source_id,
                 name=self.path,
                 uri=file_uri(self.path),
-                revision=mark,
-                opener=lambda: self._fetch()[0],
+                revision=self._trusted,
+                opener=self._fetch,
             )
         except (LoadError, ReadError) as error:
-            return failed(self.source_id, error, revision=mark)
+            return failed(self.source_id, error, revision=self._trusted)
         return Loaded(document)
 
-    def _fetch(self) -> tuple[bytes, str | None]:
+    def _fetch(self) -> bytes:
         for _ in range(3):
             try:
                 with self._open() as stream:
                     before = os.fstat(stream.fileno())
+                    self._trusted = trusted_revision(before)
                     if before.st_size > self._reading.max_bytes:
                         message = (
                             f"{before.st_size:,} bytes exceed the limit of {self._reading.max_bytes:,} (max_bytes=)"
@@ -100,7 +101,7 @@ class FileSource:
             except OSError as error:
                 raise os_error(error) from error
             if revision(before) == revision(after) and len(data) == after.st_size:
-                return data, trusted_revision(after)
+                return data
         raise LoadError("the file kept changing while it was read", code="changed", retryable=True)
 
     def _open(self) -> BinaryIO:

@@ -76,8 +76,8 @@ def load(
         include=_strings(include), ignore=_strings(ignore), ignore_files=ignore_files, hidden=hidden, links=links
     )
     top = project_root(root)
-    single = isinstance(what, (str, bytes, os.PathLike))
-    items: list[Any] = [what] if single else list(what)  # type: ignore[arg-type]
+    several = isinstance(what, Iterable) and not isinstance(what, (str, bytes, os.PathLike))
+    items: Iterable[Any] = what if several else [what]
     return LoadListing([_listing(item, top, reading, walk, name) for item in items])
 
 
@@ -171,7 +171,7 @@ def _listing(item: Any, root: str, reading: Reading, walk: Walk, name: str | Non
     text = os.fspath(item)
     if isinstance(text, bytes):
         text = os.fsdecode(text)
-    if isinstance(item, str) and _MAGIC.search(text) and not os.path.lexists(text):
+    if _MAGIC.search(text) and not os.path.lexists(text):
         return _glob(text, root, reading, walk)
     return _path(text, root, reading, walk)
 

@@ -23,7 +23,10 @@ _ODF = "application/vnd.oasis.opendocument."
 
 @dataclass(frozen=True, slots=True)
 class BuiltinReader:
-    """A shipped reader, named without importing it. ``in_process`` ones are pure Python over linear scans."""
+    """A reader named without importing it, ``target`` as ``module:class``.
+
+    ``in_process`` ones are pure Python over linear scans; the others run in workers.
+    """
 
     id: str
     version: str
@@ -34,21 +37,29 @@ class BuiltinReader:
     def load(self) -> Reader:
         """Import and create it."""
         module, name = self.target.split(":")
-        reader: Reader = getattr(importlib.import_module(f"florilege.ingest.{module}"), name)()
+        reader: Reader = getattr(importlib.import_module(module), name)()
         return reader
 
 
 BUILTIN_READERS: tuple[BuiltinReader, ...] = (
-    BuiltinReader("text", "1", ("text/plain",), "readers.plain:TextReader", in_process=True),
-    BuiltinReader("markdown", "1", ("text/markdown",), "readers.markdown:MarkdownReader", in_process=True),
-    BuiltinReader("code", "1", ("text/x-",), "readers.plain:CodeReader", in_process=True),
+    BuiltinReader("text", "1", ("text/plain",), "florilege.ingest.readers.plain:TextReader", in_process=True),
     BuiltinReader(
-        "csv", "1", ("text/csv", "text/tab-separated-values"), "readers.delimited:DelimitedReader", in_process=True
+        "markdown", "1", ("text/markdown",), "florilege.ingest.readers.markdown:MarkdownReader", in_process=True
     ),
-    BuiltinReader("jsonl", "1", ("application/x-ndjson",), "readers.json_values:JsonLinesReader", in_process=True),
-    BuiltinReader("json", "1", ("application/json",), "readers.json_values:JsonReader"),
-    BuiltinReader("html", "1", ("text/html",), "markup.html:HtmlReader"),
-    BuiltinReader("docx", "1", (_OOXML + "wordprocessingml.document",), "office.docx:DocxReader"),
+    BuiltinReader("code", "1", ("text/x-",), "florilege.ingest.readers.plain:CodeReader", in_process=True),
+    BuiltinReader(
+        "csv",
+        "1",
+        ("text/csv", "text/tab-separated-values"),
+        "florilege.ingest.readers.delimited:DelimitedReader",
+        in_process=True,
+    ),
+    BuiltinReader(
+        "jsonl", "1", ("application/x-ndjson",), "florilege.ingest.readers.json_values:JsonLinesReader", in_process=True
+    ),
+    BuiltinReader("json", "1", ("application/json",), "florilege.ingest.readers.json_values:JsonReader"),
+    BuiltinReader("html", "1", ("text/html",), "florilege.ingest.markup.html:HtmlReader"),
+    BuiltinReader("docx", "1", (_OOXML + "wordprocessingml.document",), "florilege.ingest.office.docx:DocxReader"),
     BuiltinReader(
         "sheet",
         "1",
@@ -58,14 +69,14 @@ BUILTIN_READERS: tuple[BuiltinReader, ...] = (
             "application/vnd.ms-excel",
             _ODF + "spreadsheet",
         ),
-        "office.sheets:SheetReader",
+        "florilege.ingest.office.sheets:SheetReader",
     ),
-    BuiltinReader("pptx", "1", (_OOXML + "presentationml.presentation",), "office.pptx:PptxReader"),
-    BuiltinReader("odf", "1", (_ODF + "text", _ODF + "presentation"), "office.odf:OdfReader"),
-    BuiltinReader("epub", "1", ("application/epub+zip",), "markup.epub:EpubReader"),
-    BuiltinReader("xml", "1", ("application/xml", "image/svg+xml"), "markup.xml:XmlReader"),
-    BuiltinReader("eml", "1", ("message/rfc822",), "readers.eml:EmlReader"),
-    BuiltinReader("pdf", "1", ("application/pdf",), "pdf.reader:PdfReader"),
+    BuiltinReader("pptx", "1", (_OOXML + "presentationml.presentation",), "florilege.ingest.office.pptx:PptxReader"),
+    BuiltinReader("odf", "1", (_ODF + "text", _ODF + "presentation"), "florilege.ingest.office.odf:OdfReader"),
+    BuiltinReader("epub", "1", ("application/epub+zip",), "florilege.ingest.markup.epub:EpubReader"),
+    BuiltinReader("xml", "1", ("application/xml", "image/svg+xml"), "florilege.ingest.markup.xml:XmlReader"),
+    BuiltinReader("eml", "1", ("message/rfc822",), "florilege.ingest.readers.eml:EmlReader"),
+    BuiltinReader("pdf", "1", ("application/pdf",), "florilege.ingest.pdf.reader:PdfReader"),
 )
 
 

@@ -21,7 +21,7 @@ _MAX_RECORD = 600
 _FLOW = frozenset(["p", "para", "td", "th", "caption", "abstract"])
 
 
-_STRUCTURE = _HEADINGS | _ITEMS | _CODE | _FLOW | frozenset(["table", "sec", "section", "div", "body"])
+_STRUCTURE = _HEADINGS | _ITEMS | _CODE | _FLOW | frozenset(["table", "title-group", "sec", "section", "div", "body"])
 
 
 class XmlReader:
