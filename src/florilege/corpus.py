@@ -7,10 +7,13 @@ from dataclasses import replace
 from types import TracebackType
 from typing import Any, Self
 
+from florilege.indexing.care import Diff, Migration, diff, hold, migrate, rollback
 from florilege.indexing.indexer import Indexer
 from florilege.indexing.publication import EmbedWhen
 from florilege.indexing.stages import CacheMode
 from florilege.indexing.sync import SyncOptions, SyncRun
+from florilege.indexing.sync.lease import Lease
+from florilege.interfaces.embedding import Embedder
 from florilege.interfaces.stores import DataStore
 from florilege.model.chunk import Chunk
 from florilege.model.errors import ConfigError, NotFound
@@ -174,6 +177,77 @@ class Corpus:
     def history(self, source_id: str) -> list[GenerationRecord]:
         """The generations of a source that are still kept, newest first."""
         return self.data.history(self.namespace, source_id)
+
+    def diff(self, source_id: str, old: int | None = None, new: int | None = None) -> Diff:
+        """What changed between two generations that are kept; by default from the newest retired to the active one.
+
+        NotFound when there are not two, or one of those named is not kept any more.
+        """
+        kept = sorted({item.generation for item in self.history(source_id)})
+        row = self.get_source(source_id)
+        active = row.version.generation if row.version is not None else None
+        new = new if new is not None else active
+        old = old if old is not None else max((item for item in kept if item != new), default=None)
+        if old is None or new is None:
+            raise NotFound(f"source {source_id!r} has no two generations to compare", source_id=source_id)
+        return diff(self.indexer, source_id, old, new)
+
+    def rollback(self, source_id: str, generation: int) -> int:
+        """Go back to an earlier generation without chunking or embedding; returns the new generation's number.
+
+        The content that is rejected is held: a sync that brings it again skips the source, one that brings another
+        content indexes it. NotFound (code ``collected``) for a generation that is not kept any more.
+        """
+        return rollback(self.indexer, self.id, source_id, generation)
+
+    def pin(self, source_id: str, generation: int, *, pinned: bool = True) -> None:
+        """Keep a generation from :meth:`gc`, or let it go again."""
+        self.data.pin(self.namespace, source_id, generation, pinned=pinned)
+
+    def hold(self, source_id: str, *, held: bool = True) -> None:
+        """Keep syncs away from a source whatever its content, or let them at it again."""
+        hold(self.indexer, self.id, source_id, held=held)
+
+    def gc(self, *, keep_generations: int = 1, retention: float = 600.0) -> dict[str, int]:
+        """Remove generations nobody can ask for any more and what only they used; counts by kind of thing.
+
+        A source keeps its active generation, the newest ``keep_generations`` others, pinned ones, and all that was
+        retired less than ``retention`` seconds ago. Vectors stay a week, in case their text comes back.
+        """
+        if keep_generations < 0 or retention < 600.0:
+            raise ConfigError("gc: keep_generations must be at least 0 and retention at least 600 seconds")
+        with Lease(self.data, self.namespace, self.id) as lease:
+            return self.data.collect(
+                self.namespace, keep_generations=keep_generations, retention=retention, fence=lease.fence
+            )
+
+    def migrate_embeddings(
+        self,
+        dense: Embedder,
+        *,
+        queries: Sequence[str] = (),
+        top_k: int = 10,
+        dry_run: bool = False,
+        on_event: Subscriber | None = None,
+    ) -> Migration:
+        """Move the namespace to another embedding space: embed beside the old one, compare, switch at once.
+
+        ``queries`` are samples whose top hits in both spaces are compared (``overlap``); with ``dry_run`` it stops
+        before the switch, keeping the new vectors. Afterwards this corpus uses ``dense``.
+        """
+        migration = migrate(
+            self.indexer,
+            self.id,
+            dense,
+            queries=queries,
+            top_k=top_k,
+            dry_run=dry_run,
+            on_event=on_event or self.on_event,
+        )
+        if migration.switched:
+            self.indexer.dense = dense
+            self._retriever = None
+        return migration
 
     def delete_source(self, source_id: str) -> int:
         """Delete a source and leave a ``deleted`` ledger row; the number of chunks that were active, 0 if unknown."""

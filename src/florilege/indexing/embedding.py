@@ -57,9 +57,13 @@ class Embedding:
         """The embedder's space."""
         return self.embedder.space
 
+    def key(self, text: str) -> bytes:
+        """The vector key of a text."""
+        return vector_key(self._owner, self.space, "document", text)
+
     def keys(self, chunks: Sequence[Chunk]) -> list[bytes]:
         """The vector key of each chunk's full text."""
-        return [vector_key(self._owner, self.space, "document", chunk.full_text) for chunk in chunks]
+        return [self.key(chunk.full_text) for chunk in chunks]
 
     def missing(self, keys: Sequence[bytes]) -> set[bytes]:
         """Which of these keys have no vector yet."""

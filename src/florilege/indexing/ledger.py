@@ -13,6 +13,9 @@ from florilege.model.errors import FlorilegeError
 from florilege.model.hashing import canonical_json, hexdigest, plain
 from florilege.model.ledger import SourceRecord
 
+HELD_ALWAYS = "always"
+"""The held hash of a source that syncs leave alone whatever its content."""
+
 MAX_ERRORS = 10
 """How many past errors a ledger row keeps."""
 
@@ -45,7 +48,8 @@ class Hashes:
 class Decision:
     """What to do with a source, and why.
 
-    ``keep_generation``: only metadata changed. ``touched``: nothing to index, yet the ledger row has new facts.
+    ``keep_generation``: the text is the same; only metadata or the embedder changed. ``touched``: nothing to index,
+    yet the ledger row has new facts.
     """
 
     action: Literal["added", "changed", "unchanged", "skipped", "failed"]
@@ -70,7 +74,7 @@ def decide(
         return Decision(action="failed", reason="conflict")
     if row.version is None:
         return Decision(action="added", reason="new")
-    if row.held_hash is not None and row.held_hash == hashes.content:
+    if row.held_hash is not None and row.held_hash in (hashes.content, HELD_ALWAYS):
         return Decision(action="skipped", reason="held")
     changes = _changes(row, hashes, index_hash)
     if not changes:
@@ -79,7 +83,8 @@ def decide(
         return Decision(action="unchanged", touched=touched)
     if append_only:
         return Decision(action="skipped", reason="append_only")
-    return Decision(action="changed", reason=", ".join(changes), keep_generation=changes == ["metadata"])
+    same_text = set(changes) <= {"metadata", "index:embedder"}
+    return Decision(action="changed", reason=", ".join(changes), keep_generation=same_text)
 
 
 def _changes(row: SourceRecord, hashes: Hashes, index_hash: Mapping[str, str]) -> list[str]:
@@ -168,6 +173,7 @@ def indexed_row(
         source_hash=hashes.source,
         content_hash=hashes.content,
         metadata_hash=hashes.metadata,
+        held_hash=None,
         index_hash=dict(index_hash),
         revision=document.revision,
         reader=document.reader,
