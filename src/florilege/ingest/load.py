@@ -76,8 +76,9 @@ def load(
         include=_strings(include), ignore=_strings(ignore), ignore_files=ignore_files, hidden=hidden, links=links
     )
     top = project_root(root)
-    several = isinstance(what, Iterable) and not isinstance(what, (str, bytes, os.PathLike))
-    items: Iterable[Any] = what if several else [what]
+    items: list[Any] = [what]
+    if isinstance(what, Iterable) and not isinstance(what, (str, bytes, os.PathLike)):
+        items = list(what)
     return LoadListing([_listing(item, top, reading, walk, name) for item in items])
 
 

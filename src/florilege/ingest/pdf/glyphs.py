@@ -12,6 +12,7 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, NamedTuple
 
 BBox = tuple[float, float, float, float]
@@ -27,27 +28,28 @@ class Glyph(NamedTuple):
     y1: float
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True)
 class Line:
     """Glyphs on one line in reading order. ``hyphen``: a word was broken at its end, the hyphen is not in it."""
 
     glyphs: list[Glyph]
     hyphen: bool = False
 
-    @property
+    @cached_property
     def text(self) -> str:
         """The line's text without blanks at its ends."""
         return "".join([glyph[0] for glyph in self.glyphs]).strip()
 
-    @property
+    @cached_property
     def box(self) -> BBox:
         """The box around all its glyphs."""
-        return around([glyph[1:] for glyph in self.glyphs])
+        _, x0, y0, x1, y1 = zip(*self.glyphs, strict=True)
+        return min(x0), min(y0), max(x1), max(y1)
 
-    @property
+    @cached_property
     def height(self) -> float:
         """The height of its tallest glyph."""
-        return max(glyph.y1 - glyph.y0 for glyph in self.glyphs)
+        return max([y1 - y0 for _, _, y0, _, y1 in self.glyphs])
 
     @property
     def size(self) -> float:
@@ -59,18 +61,21 @@ class Line:
     def segments(self) -> list[Line]:
         """The line cut where a gap is wider than twice its height."""
         limit = 2 * self.height
-        found: list[list[Glyph]] = [[]]
-        previous: Glyph | None = None
-        for glyph in self.glyphs:
-            if previous is not None and not glyph.text.isspace():
-                if max(glyph.x0 - previous.x1, previous.x0 - glyph.x1) > limit:
-                    found.append([])
-                previous = glyph
-            previous = previous or glyph
-            found[-1].append(glyph)
-        lines = [Line(glyphs) for glyphs in found]
-        lines[-1].hyphen = self.hyphen
-        return lines
+        starts = [0]
+        left, right = self.glyphs[0].x0, self.glyphs[0].x1
+        for index, (text, x0, _, x1, _) in enumerate(self.glyphs):
+            if text == " ":
+                continue
+            if x0 - right > limit or left - x1 > limit:
+                starts.append(index)
+            left, right = x0, x1
+        if len(starts) == 1:
+            return [self]
+        ends = [*starts[1:], len(self.glyphs)]
+        last = starts[-1]
+        return [
+            Line(self.glyphs[start:end], self.hyphen and start == last) for start, end in zip(starts, ends, strict=True)
+        ]
 
 
 @dataclass(slots=True)
@@ -145,7 +150,7 @@ def _fill(result: PageText, page: Any, handle: Any) -> None:
             y0, y1 = y1, y0
         if not (0 <= x0 + x1 <= 2 * width and 0 <= y0 + y1 <= 2 * height):
             continue
-        if line and _is_new_line(line[-1], y0, y1, x0):
+        if line and x0 < line[-1].x0 and _is_new_line(line[-1], y0, y1, x0):
             _end(result.lines, line, hyphen=False)
             line = []
         if not first:
@@ -166,10 +171,8 @@ def _rejoined(lines: list[Line]) -> list[Line]:
             overlap = min(a[3], b[3]) - max(a[1], b[1])
             gap = b[0] - a[2]
             if overlap > 0.5 * min(a[3] - a[1], b[3] - b[1]) and -0.3 * high <= gap <= high:
-                if gap > 0.2 * high and not last.glyphs[-1].text.isspace():
-                    last.glyphs.append(Glyph(" ", a[2], a[1], a[2], a[3]))
-                last.glyphs += line.glyphs
-                last.hyphen = line.hyphen
+                space = [Glyph(" ", a[2], a[1], a[2], a[3])] if gap > 0.2 * high and last.glyphs[-1].text != " " else []
+                joined[-1] = Line(last.glyphs + space + line.glyphs, line.hyphen)
                 continue
         joined.append(line)
     return joined

@@ -16,6 +16,7 @@ from florilege.model.errors import ReadError
 
 MAX_PAGES = 5000
 _SCAN_COVER = 0.5
+_MIN_RULES = 4
 _MAX_OBJECTS = 2000
 _MAX_BOOKMARKS = 20_000
 _DATE = re.compile(r"D:(\d{4})(\d\d)?(\d\d)?")
@@ -75,7 +76,7 @@ class PdfReader:
             text = page_text(page)
             for level, heading in outline.get(index, ()):
                 assembly.trail.enter(level, heading)
-            tables = take_tables(text, finder.find(index)) if text.lines else []
+            tables = take_tables(text, finder.find(index)) if text.lines and _has_rules(page) else []
             lines = reading_order(text)
             self._page(assembly, text, lines, tables, index + 1, needs_ocr=not text.lines and _is_scan(page, text))
             if index == 0:
@@ -122,6 +123,19 @@ def _load(document: Any, index: int) -> Any:
         return document[index]
     except pypdfium2.PdfiumError:
         return None
+
+
+def _has_rules(page: Any) -> bool:
+    """Whether a page draws enough lines or boxes for the smallest ruled table (or hides them in a form)."""
+    import pypdfium2.raw as pdfium
+
+    paths = 0
+    for index in range(pdfium.FPDFPage_CountObjects(page.raw)):
+        kind = pdfium.FPDFPageObj_GetType(pdfium.FPDFPage_GetObject(page.raw, index))
+        paths += kind == pdfium.FPDF_PAGEOBJ_PATH
+        if paths >= _MIN_RULES or kind == pdfium.FPDF_PAGEOBJ_FORM:
+            return True
+    return False
 
 
 def _is_scan(page: Any, text: PageText) -> bool:
