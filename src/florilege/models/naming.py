@@ -1,0 +1,56 @@
+"""Models by name, ``ADAPTER:NAME``, for the command line and configuration files."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from florilege.model.errors import ConfigError
+from florilege.models.anthropic_api import anthropic
+from florilege.models.calling import CheckedModel
+from florilege.models.openai_api import openai
+from florilege.models.vendor import library, secret
+
+
+def named_model(
+    spec: str, *, base_url: str | None = None, api_key_env: str | None = None, timeout: float | None = None
+) -> CheckedModel:
+    """The model ``spec`` names: ``openai:NAME`` or ``anthropic:NAME``.
+
+    The vendor's library reads its usual environment variables for what is not given; ``api_key_env`` names another one
+    for the key. Raises ConfigError for an unknown adapter or a variable that is not set.
+    """
+    adapter, _, name = spec.partition(":")
+    if adapter not in _ADAPTERS or not name:
+        known = ", ".join(f"{item}:NAME" for item in _ADAPTERS)
+        raise ConfigError(f"model: {spec!r} is not one of {known}")
+    options: dict[str, Any] = {}
+    if base_url is not None:
+        options["base_url"] = base_url
+    if timeout is not None:
+        options["timeout"] = timeout
+    if api_key_env is not None:
+        options["api_key"] = secret(api_key_env, f"model {spec!r}")
+    return _ADAPTERS[adapter](name, options)
+
+
+def _openai(name: str, options: dict[str, Any]) -> CheckedModel:
+    return openai(_client("openai", "OpenAI", options)).retrieval_model(name)
+
+
+def _anthropic(name: str, options: dict[str, Any]) -> CheckedModel:
+    return anthropic(_client("anthropic", "Anthropic", options)).retrieval_model(name)
+
+
+def _client(module: str, kind: str, options: dict[str, Any]) -> Any:
+    make = getattr(library(module, module), kind)
+    try:
+        return make(**options)
+    except Exception as error:
+        raise ConfigError(
+            f"{module}: no client could be made; is its API key in the environment? ({type(error).__name__})",
+            code="missing_secret",
+        ) from error
+
+
+_ADAPTERS: dict[str, Callable[[str, dict[str, Any]], CheckedModel]] = {"openai": _openai, "anthropic": _anthropic}
