@@ -203,8 +203,13 @@ class DataStore(Protocol):
 
     capabilities: Capabilities
 
-    def snapshot(self, namespace: str, floor: Filter | None = None) -> AbstractContextManager[Snapshot]:
-        """Pin the newest sequence number; ``floor`` is intersected with every request's filter."""
+    def snapshot(
+        self, namespace: str, floor: Filter | None = None, *, at: int | None = None
+    ) -> AbstractContextManager[Snapshot]:
+        """Pin the newest sequence number; ``floor`` is intersected with every request's filter.
+
+        ``at`` pins an earlier number instead: reading what has been collected since is NotFound (code ``collected``).
+        """
         ...
 
     def get_sources(self, namespace: str, source_ids: Sequence[str]) -> dict[str, SourceRecord]:
@@ -380,7 +385,9 @@ class VectorStore(Protocol):
 
     capabilities: Capabilities
 
-    def snapshot(self, namespace: str, floor: Filter | None = None) -> AbstractContextManager[Snapshot]:
+    def snapshot(
+        self, namespace: str, floor: Filter | None = None, *, at: int | None = None
+    ) -> AbstractContextManager[Snapshot]:
         """See :meth:`DataStore.snapshot`."""
         ...
 

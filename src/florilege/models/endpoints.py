@@ -62,11 +62,8 @@ def native(
         return NativeReranker(name, _by_client(client, model))
     if not str(url).startswith(("http://", "https://")):
         raise ConfigError(f"reranker {name!r} url: {url!r} is no http(s) address")
-    if api_key_env is not None and api_key_env not in os.environ:
-        raise ConfigError(
-            f"reranker {name!r}: the environment variable {api_key_env} is not set", code="missing_secret"
-        )
-    return NativeReranker(name, _by_http(str(url), model, api_key_env, timeout))
+    key = None if api_key_env is None else secret(api_key_env, f"reranker {name!r}")
+    return NativeReranker(name, _by_http(str(url), model, key, timeout))
 
 
 def _by_client(client: Any, model: str) -> Callable[[str, list[str]], Any]:
