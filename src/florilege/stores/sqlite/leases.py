@@ -5,12 +5,11 @@ from __future__ import annotations
 import os
 import sqlite3
 import time
-from functools import lru_cache
-from pathlib import Path
 
 from florilege.interfaces.stores import Fence, RunRecord
 from florilege.model.errors import Conflict
 from florilege.stores import codecs
+from florilege.stores.processes import ended, mark
 from florilege.stores.sqlite.connection import Database
 from florilege.stores.sqlite.writing.rows import namespace_key
 
@@ -130,38 +129,11 @@ def _take(connection: sqlite3.Connection, namespace: str, corpus_id: str, holder
     token = 1
     if found is not None:
         last, other, process, expires = found
-        if other is not None and time.time() < expires and not _ended(process):
+        if other is not None and time.time() < expires and not ended(process):
             return str(other)
         token = last + 1
     connection.execute(
         "INSERT OR REPLACE INTO lease (ns, corpus_id, token, holder, process, expires) VALUES (?, ?, ?, ?, ?, ?)",
-        (ns, corpus_id, token, holder, _process(os.getpid()), time.time() + LEASE_SECONDS),
+        (ns, corpus_id, token, holder, mark(os.getpid()), time.time() + LEASE_SECONDS),
     )
     return Fence(namespace, corpus_id, token, holder)
-
-
-@lru_cache(maxsize=1)
-def _machine() -> str:
-    """This boot of this machine and its process numbering, or "" where that cannot be told."""
-    try:
-        boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
-        return f"{boot}/{os.readlink('/proc/self/ns/pid')}"
-    except OSError:
-        return ""
-
-
-def _process(pid: int) -> str | None:
-    """A mark of a running process that no other one on this machine ever has; None when there is no such process."""
-    try:
-        started = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[19]
-    except OSError:
-        return None
-    return f"{_machine()} {pid} {started}"
-
-
-def _ended(mark: str | None) -> bool:
-    """Whether the marked process is known to have ended."""
-    if mark is None or not _machine():
-        return False
-    machine, pid, _ = mark.rsplit(" ", 2)
-    return machine == _machine() and _process(int(pid)) != mark

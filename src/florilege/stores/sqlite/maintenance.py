@@ -9,7 +9,8 @@ from typing import NamedTuple
 from florilege.model.errors import ConfigError
 from florilege.stores.sqlite.connection import Database
 from florilege.stores.sqlite.writing.rows import add_change
-from florilege.stores.sqlite.writing.vocabulary import TextAnalyzer, Vocabulary, count_terms, lexemes
+from florilege.stores.sqlite.writing.vocabulary import Vocabulary, lexemes
+from florilege.stores.terms import TextAnalyzer, count_terms
 
 _PAGE_ROWS = 2000
 

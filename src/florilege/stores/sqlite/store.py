@@ -25,8 +25,8 @@ from florilege.stores.sqlite.reading.snapshot import Pinned, SQLiteSnapshot
 from florilege.stores.sqlite.spaces import Spaces
 from florilege.stores.sqlite.vectors import Vectors
 from florilege.stores.sqlite.writing.collect import RETENTION_SECONDS, VECTOR_SECONDS, collect
-from florilege.stores.sqlite.writing.vocabulary import TextAnalyzer
 from florilege.stores.sqlite.writing.writer import BATCH_CHUNKS, Writer
+from florilege.stores.terms import TextAnalyzer
 
 if TYPE_CHECKING:
     from florilege.stores.resident.search import Search
@@ -88,11 +88,14 @@ class SQLiteStore:
     # -- snapshots ------------------------------------------------------------------------------------------------
 
     @contextmanager
-    def snapshot(self, namespace: str, floor: Filter | None = None) -> Iterator[SQLiteSnapshot]:
-        """Pin the newest sequence number; ``floor`` is intersected with every request's filter."""
+    def snapshot(
+        self, namespace: str, floor: Filter | None = None, *, at: int | None = None
+    ) -> Iterator[SQLiteSnapshot]:
+        """Pin the newest sequence number, or an earlier one; ``floor`` joins every request's filter."""
         with self._database.view() as connection:
             found = connection.execute("SELECT pk FROM namespace WHERE name = ?", (namespace,)).fetchone()
             (seq,) = connection.execute("SELECT coalesce(max(seq), 0) FROM change").fetchone()
+        seq = seq if at is None else min(at, seq)
         with self._lock:
             self._held[seq] += 1
         try:

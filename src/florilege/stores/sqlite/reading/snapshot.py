@@ -16,7 +16,8 @@ from florilege.stores import codecs
 from florilege.stores.fields import Fields
 from florilege.stores.sqlite.connection import Database
 from florilege.stores.sqlite.maintenance import analyzer_version
-from florilege.stores.sqlite.writing.vocabulary import TextAnalyzer, lookup
+from florilege.stores.sqlite.writing.vocabulary import lookup
+from florilege.stores.terms import TextAnalyzer
 
 if TYPE_CHECKING:
     from florilege.stores.resident.search import Search

@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from florilege.interfaces.stores import Fence
 from florilege.model.failpoints import failpoint
 from florilege.stores import codecs
+from florilege.stores.rules import doomed
 from florilege.stores.sqlite.connection import Database
 from florilege.stores.sqlite.leases import check_fence
 from florilege.stores.sqlite.writing import rows as sql
@@ -35,9 +36,9 @@ def collect(
     counts = dict.fromkeys(("generations", "rows", *(name for name, _, _ in _UNREFERENCED)), 0)
     before = codecs.now() - int(retention * 1_000_000)
     with database.read() as connection:
-        doomed = _doomed(connection, namespace, keep_generations, before)
-    for start in range(0, len(doomed), _GENERATIONS_A_TRANSACTION):
-        batch = doomed[start : start + _GENERATIONS_A_TRANSACTION]
+        found = _doomed(connection, namespace, keep_generations, before)
+    for start in range(0, len(found), _GENERATIONS_A_TRANSACTION):
+        batch = found[start : start + _GENERATIONS_A_TRANSACTION]
         with database.write() as connection:
             check_fence(connection, namespace, fence)
             counts["generations"] += len(batch)
@@ -86,29 +87,15 @@ _UNREFERENCED = (
 def _doomed(
     connection: sqlite3.Connection, namespace: str, keep_generations: int, before: int
 ) -> list[tuple[int, int]]:
-    """Generations to collect and their sources, by source.
-
-    Kept are: the active generation, the last revision of the newest ``keep_generations`` other numbers of a source
-    that is not deleted, what is pinned, and what was retired after ``before``.
-    """
     found = connection.execute(
-        "SELECT s.pk, g.pk, g.number, g.revision, g.retired_at, g.pinned, s.active, a.number"
+        "SELECT s.pk, g.pk, g.number, g.retired_at, g.pinned, s.active, a.number"
         " FROM namespace n JOIN source s ON s.ns = n.pk JOIN generation g ON g.source = s.pk"
         " LEFT JOIN generation a ON a.pk = s.active"
         " WHERE n.name = ? AND g.published_seq IS NOT NULL AND NOT g.collected"
         " ORDER BY s.pk, g.number DESC, g.revision DESC",
         (namespace,),
     ).fetchall()
-    doomed = []
-    kept: dict[int, set[int]] = defaultdict(set)
-    for source, generation, number, _, retired_at, pinned, active, active_number in found:
-        last_revision = number not in kept[source] and number != active_number
-        room = active is not None and len(kept[source]) < keep_generations
-        if last_revision and room:
-            kept[source].add(number)
-        elif generation != active and not pinned and retired_at <= before:
-            doomed.append((source, generation))
-    return doomed
+    return doomed(found, keep_generations, before)
 
 
 def _remove(connection: sqlite3.Connection, batch: Iterable[tuple[int, int]]) -> int:

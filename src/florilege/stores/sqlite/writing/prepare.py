@@ -1,131 +1,18 @@
-"""A write made ready outside every lock: validated, encoded, hashed, and compared with what the source has now."""
+"""Writes made ready against what their sources hold now."""
 
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any
 
 from florilege.interfaces.stores import SourceWrite
-from florilege.model.chunk import Chunk, ParentChunk
-from florilege.model.errors import ChunkingError, ConfigError
-from florilege.model.hashing import digest, hexdigest
-from florilege.stores import codecs
-
-
-@dataclass(slots=True)
-class Row:
-    """One chunk, ready to store. ``carried`` is the row it already is, ``twin`` a row with the same text."""
-
-    chunk: Chunk
-    ordinal: int
-    digest: bytes
-    text_digest: bytes
-    metadata: bytes
-    parent: bytes | None
-    provenance: bytes | None
-    key: bytes | None
-    carried: int | None = None
-    twin: int | None = None
-
-
-@dataclass(slots=True)
-class Prepared:
-    """A :class:`SourceWrite` as rows. ``base`` is the generation it was compared with, ``base_rows`` its rows."""
-
-    write: SourceWrite
-    base: int | None
-    base_rows: list[int]
-    metadata: dict[bytes, str] = field(default_factory=dict)
-    source_metadata: bytes = b""
-    rows: list[Row] = field(default_factory=list)
-    parents: list[tuple[str, str, int, str, str | None, str | None, bytes, bytes | None]] = field(default_factory=list)
-    document: tuple[bytes, bytes] | None = None
-    facts: bytes | None = None
-
-    @property
-    def source_id(self) -> str:
-        return self.write.record.source_id
+from florilege.stores import preparation
+from florilege.stores.preparation import Prepared
 
 
 def prepare(connection: sqlite3.Connection, namespace: str, write: SourceWrite) -> Prepared:
-    """Everything about ``write`` that needs no lock.
-
-    Raises :class:`ChunkingError` for chunks that cannot be kept and :class:`ConfigError` for values that cannot.
-    """
-    _check(namespace, write)
+    """See :func:`florilege.stores.preparation.prepare`."""
     base, known = _base(connection, namespace, write.record.source_id)
-    prepared = Prepared(write, base, [pk for pk, _, _ in known])
-    record = write.record
-    encode = _MetadataEncoder(prepared.metadata, title=record.title, media_type=record.media_type)
-    prepared.source_metadata = encode(record.metadata, ())
-    carried = {row_digest: pk for pk, row_digest, _ in known}
-    twins = {text_digest: pk for pk, _, text_digest in known}
-    keys: Sequence[bytes | None] = write.vectors.keys if write.vectors else [None] * len(write.chunks)
-    for ordinal, (chunk, key) in enumerate(zip(write.chunks, keys, strict=True)):
-        metadata = encode(chunk.metadata, chunk.provenance.pages)
-        parent = codecs.encode_parent(chunk.parent)
-        text_digest = digest(chunk.content, chunk.context)
-        row_digest = digest(chunk.chunk_id or "", text_digest, metadata, parent or b"")
-        prepared.rows.append(
-            Row(
-                chunk,
-                ordinal,
-                row_digest,
-                text_digest,
-                metadata,
-                parent,
-                codecs.encode_provenance(chunk.provenance),
-                key,
-                carried.get(row_digest),
-                twins.get(text_digest),
-            )
-        )
-    prepared.parents = [_parent(parent, ordinal, encode) for ordinal, parent in enumerate(write.parents)]
-    if write.document is not None:
-        prepared.document = codecs.encode_document(write.document)
-        prepared.facts = codecs.encode_facts(write.document)
-    return prepared
-
-
-def parent_key(source_id: str, parent: ParentChunk) -> str:
-    """What a parent is read by: its own key, else one made from source id and parent id."""
-    return parent.key if parent.key is not None else hexdigest(source_id, parent.parent_id)
-
-
-class _MetadataEncoder:
-    """Encodes metadata once per distinct object of one source."""
-
-    def __init__(self, kept: dict[bytes, str], *, title: str | None, media_type: str | None) -> None:
-        self._kept = kept
-        self._facts = {key: fact for key, fact in (("$title", title), ("$media_type", media_type)) if fact is not None}
-        self._seen: dict[tuple[int, tuple[int, ...]], bytes] = {}
-
-    def __call__(self, metadata: Mapping[str, Any], pages: tuple[int, ...]) -> bytes:
-        known = (id(metadata), pages)
-        found = self._seen.get(known)
-        if found is None:
-            facts = {**self._facts, "$page": pages[0]} if pages else self._facts
-            text = codecs.encode_metadata(metadata, facts)
-            found = self._seen[known] = digest(text)
-            self._kept[found] = text
-        return found
-
-
-def _parent(
-    parent: ParentChunk, ordinal: int, encode: _MetadataEncoder
-) -> tuple[str, str, int, str, str | None, str | None, bytes, bytes | None]:
-    return (
-        parent.parent_id,
-        parent_key(parent.source_id, parent),
-        ordinal,
-        parent.content,
-        parent.title,
-        parent.summary,
-        encode(parent.metadata, parent.provenance.pages),
-        codecs.encode_provenance(parent.provenance),
-    )
+    return preparation.prepare(namespace, write, base, known)
 
 
 def _base(
@@ -142,30 +29,3 @@ def _base(
         found,
     ).fetchall()
     return found[0], rows
-
-
-def _check(namespace: str, write: SourceWrite) -> None:
-    source_id = write.record.source_id
-    if write.record.namespace != namespace:
-        raise ConfigError(f"record of {source_id!r} names namespace {write.record.namespace!r}, not {namespace!r}")
-    if write.vectors is not None and len(write.vectors.keys) != len(write.chunks):
-        raise ConfigError(f"{source_id!r}: {len(write.vectors.keys)} vector keys for {len(write.chunks)} chunks")
-    seen: set[str] = set()
-    for chunk in write.chunks:
-        problem = None
-        if chunk.source_id != source_id:
-            problem = f"names source {chunk.source_id!r}"
-        elif chunk.namespace not in (None, namespace):
-            problem = f"names namespace {chunk.namespace!r}"
-        elif not chunk.chunk_id:
-            problem = "has no id"
-        elif chunk.chunk_id in seen:
-            problem = "has an id another chunk has"
-        if problem:
-            raise ChunkingError(f"chunk {chunk.chunk_id!r} of {source_id!r} {problem}", source_id=source_id)
-        seen.add(chunk.chunk_id or "")
-    for parent in write.parents:
-        if parent.source_id != source_id:
-            raise ChunkingError(
-                f"parent {parent.parent_id!r} of {source_id!r} names source {parent.source_id!r}", source_id=source_id
-            )

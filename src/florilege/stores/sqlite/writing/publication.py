@@ -3,26 +3,13 @@
 from __future__ import annotations
 
 import sqlite3
-from dataclasses import replace
-from typing import NamedTuple
 
 from florilege.interfaces.stores import WriteOutcome
-from florilege.model.ledger import SourceRecord, Version
+from florilege.model.ledger import Version
 from florilege.stores import codecs
+from florilege.stores.preparation import Prepared
+from florilege.stores.rules import Active, deleted_record, owner_conflict, published_record, version_conflict
 from florilege.stores.sqlite.writing import rows as sql
-from florilege.stores.sqlite.writing.prepare import Prepared
-
-
-class Active(NamedTuple):
-    """A source as it stands inside the write transaction."""
-
-    source: int
-    generation: int | None
-    version: Version | None
-    last_number: int
-    status: str | None
-    corpus_id: str | None
-    ledger: bytes | None
 
 
 class Replan(Exception):
@@ -58,22 +45,6 @@ def conflict_of(connection: sqlite3.Connection, namespace: int, plan: Prepared) 
     return conflict
 
 
-def owner_conflict(active: Active, source_id: str, corpus_id: str | None) -> str | None:
-    if corpus_id is None or active.corpus_id in (None, corpus_id) or active.status in (None, "deleted"):
-        return None
-    return f"{source_id!r} belongs to corpus {active.corpus_id!r}"
-
-
-def version_conflict(active: Active, source_id: str, expected: Version | None) -> str | None:
-    if active.version == expected:
-        return None
-    return f"{source_id!r} is at {_told(active.version)}, not {_told(expected)}"
-
-
-def _told(version: Version | None) -> str:
-    return "no generation" if version is None else f"generation {version.generation} revision {version.revision}"
-
-
 def publish(connection: sqlite3.Connection, namespace: int, plan: Prepared, generation: int) -> WriteOutcome:
     """Make a staged generation the active one. The caller has compared versions in this transaction."""
     active = active_source(connection, namespace, plan.source_id)
@@ -96,7 +67,7 @@ def publish(connection: sqlite3.Connection, namespace: int, plan: Prepared, gene
     carried = {row.carried for row in plan.rows if row.carried is not None}
     if active.generation is not None:
         sql.retire(connection, active.generation, (pk for pk in plan.base_rows if pk not in carried), seq, at)
-    record = _published_record(plan, active, version, at)
+    record = published_record(plan, active, version, at)
     connection.execute(
         "UPDATE source SET active = ?, last_number = max(last_number, ?), status = ?, corpus_id = ?, ledger = ?"
         " WHERE pk = ?",
@@ -104,24 +75,6 @@ def publish(connection: sqlite3.Connection, namespace: int, plan: Prepared, gene
     )
     return WriteOutcome(
         source_id=plan.source_id, version=version, chunk_count=len(plan.rows), carried=len(carried), queued=queued
-    )
-
-
-def _published_record(plan: Prepared, active: Active, version: Version, at: int) -> SourceRecord:
-    record = plan.write.record
-    before = codecs.decode_ledger(active.ledger) if active.ledger is not None and active.status else None
-    now = codecs.instant_of(at)
-    return replace(
-        record,
-        corpus_id=record.corpus_id if record.corpus_id is not None or before is None else before.corpus_id,
-        version=version,
-        chunk_count=len(plan.rows),
-        parent_count=len(plan.parents),
-        first_seen_at=(before.first_seen_at if before else None) or record.first_seen_at or now,
-        last_seen_at=now,
-        indexed_at=now,
-        failed_at=record.failed_at or (before.failed_at if before else None),
-        deleted_at=None,
     )
 
 
@@ -137,17 +90,7 @@ def delete(
         chunk_count = len(alive)
     status, corpus_id, ledger = None, None, None
     if not forget and active.ledger is not None and active.status is not None:
-        record = codecs.decode_ledger(active.ledger)
-        if active.status != "deleted":
-            record = replace(
-                record,
-                status="deleted",
-                version=None,
-                chunk_count=0,
-                parent_count=0,
-                deleted_at=codecs.instant_of(at),
-                run_id=run_id if run_id is not None else record.run_id,
-            )
+        record = deleted_record(codecs.decode_ledger(active.ledger), at, run_id)
         status, corpus_id, ledger = record.status, record.corpus_id, codecs.encode_ledger(record)
     connection.execute(
         "UPDATE source SET active = NULL, status = ?, corpus_id = ?, ledger = ? WHERE pk = ?",

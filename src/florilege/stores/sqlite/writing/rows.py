@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from florilege.interfaces.embedding import EmbeddingSpace
 from florilege.stores import codecs
-from florilege.stores.sqlite.writing.prepare import Prepared, Row
+from florilege.stores.preparation import Prepared, Row
 
 Lexeme = tuple[int, bytes, bytes]
 

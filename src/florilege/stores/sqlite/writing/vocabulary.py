@@ -6,24 +6,10 @@ import sqlite3
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from itertools import chain, islice
-from typing import Protocol
 
-MAX_COUNT = 0xFFFF
+from florilege.stores.terms import MAX_COUNT
+
 _CACHED_TERMS = 300_000
-
-
-class TextAnalyzer(Protocol):
-    """What turns text into terms; see :class:`florilege.text.lexical.Analyzer`."""
-
-    version: str
-
-    def analyze(self, text: str) -> list[str]:
-        """The terms of a document, repeats kept."""
-        ...
-
-    def query_terms(self, text: str) -> list[str]:
-        """The distinct terms of a query."""
-        ...
 
 
 class Vocabulary:
@@ -64,11 +50,6 @@ def lookup(connection: sqlite3.Connection, terms: Iterable[str]) -> dict[str, in
         marks = ",".join("?" * len(batch))
         found.update(connection.execute(f"SELECT text, pk FROM term WHERE text IN ({marks})", batch))
     return found
-
-
-def count_terms(analyzer: TextAnalyzer, texts: Iterable[str]) -> list[Counter[str]]:
-    """How often each term stands in each text."""
-    return [Counter(analyzer.analyze(text)) for text in texts]
 
 
 def lexemes(

@@ -15,13 +15,16 @@ from florilege.interfaces.stores import Fence, SourceWrite, WriteOutcome
 from florilege.model.errors import Unavailable
 from florilege.model.failpoints import failpoint
 from florilege.model.ledger import Version
+from florilege.stores.preparation import Prepared, Row
+from florilege.stores.rules import groups, owner_conflict, version_conflict
 from florilege.stores.sqlite.connection import LOCK_SECONDS, Database
 from florilege.stores.sqlite.leases import check_fence
 from florilege.stores.sqlite.maintenance import settle_words
 from florilege.stores.sqlite.writing import publication
 from florilege.stores.sqlite.writing import rows as sql
-from florilege.stores.sqlite.writing.prepare import Prepared, Row, prepare
-from florilege.stores.sqlite.writing.vocabulary import TextAnalyzer, Vocabulary, count_terms, lexemes
+from florilege.stores.sqlite.writing.prepare import prepare
+from florilege.stores.sqlite.writing.vocabulary import Vocabulary, lexemes
+from florilege.stores.terms import TextAnalyzer, count_terms
 
 BATCH_CHUNKS = 2000
 """Chunks a transaction holds."""
@@ -46,7 +49,7 @@ class Writer:
         """See :meth:`florilege.interfaces.stores.DataStore.replace`."""
         self.ready()
         outcomes: list[WriteOutcome] = []
-        for group in _groups(writes, self._batch):
+        for group in groups(writes, self._batch):
             if len(group[0].chunks) > self._batch:
                 outcomes += self._replanned(self._stage_and_publish, namespace, group, fence)
             else:
@@ -75,9 +78,9 @@ class Writer:
                     outcomes.append(WriteOutcome(source_id=source_id, conflict=missing))
                     continue
                 owner = fence.corpus_id if fence else None
-                conflict = publication.owner_conflict(active, source_id, owner)
+                conflict = owner_conflict(active, source_id, owner)
                 if conflict is None and version is not None:
-                    conflict = publication.version_conflict(active, source_id, version)
+                    conflict = version_conflict(active, source_id, version)
                 if conflict is not None:
                     outcomes.append(WriteOutcome(source_id=source_id, conflict=conflict))
                     continue
@@ -229,20 +232,3 @@ class Writer:
                     ).fetchone():
                         sql.delete_generation(connection, generation)
                     return
-
-
-def _groups(writes: Sequence[SourceWrite], most: int) -> Iterator[list[SourceWrite]]:
-    """Runs of writes that fit one transaction; a large source stands alone, and no source stands twice in a run."""
-    group: list[SourceWrite] = []
-    chunks = 0
-    names: set[str] = set()
-    for write in writes:
-        size = len(write.chunks)
-        if group and (chunks + size > most or write.record.source_id in names):
-            yield group
-            group, chunks, names = [], 0, set()
-        group.append(write)
-        names.add(write.record.source_id)
-        chunks += size
-    if group:
-        yield group
