@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import re
+import shlex
 import shutil
 from pathlib import Path
 
 import pytest
 
+from florilege.apps.cli import main
 from tests.support import ROOT
 
 _BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+_COMMAND = re.compile(r"^\$ florilege (.*)$", re.MULTILINE)
 
 pytestmark = pytest.mark.model
 
@@ -38,3 +41,11 @@ def test_page_runs(page: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> 
         corpus = names.get("corpus")
         if corpus is not None:
             corpus.close()  # type: ignore[attr-defined]
+
+
+def test_readme_commands_run(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(folder)
+    lines = _COMMAND.findall((ROOT / "README.md").read_text(encoding="utf-8"))
+    assert lines
+    for line in lines:
+        assert main(["--store", "docs.florilege", *shlex.split(line, comments=True)]) == 0, line
