@@ -35,7 +35,8 @@ class Packer:
 
     A piece begins at most ``overlap`` tokens before the end of the one before it, at a unit's start. Units shorter than
     ``least`` characters go with their neighbours where the size allows. ``context(start)`` is what will stand before a
-    piece that starts there; it counts, and must leave room.
+    piece that starts there; it counts, and must leave room. ``whole(start, end)`` says of a unit that does not fit that
+    it is a piece all the same.
     """
 
     def __init__(
@@ -48,6 +49,7 @@ class Packer:
         overlap: int = 0,
         least: int = 1,
         context: Callable[[int], str] | None = None,
+        whole: Callable[[int, int], bool] | None = None,
     ) -> None:
         self._text = text
         self._ruler = ruler
@@ -56,6 +58,7 @@ class Packer:
         self._overlap = overlap
         self._least = least
         self._context = context
+        self._whole = whole
         self._plain = text.isascii() and "\r" not in text
         self._reach, self._count = ruler.reach, ruler.count
 
@@ -74,7 +77,10 @@ class Packer:
             if span is None:
                 unit = self._unit_end(fresh, stop, depth)
                 closer = self._closer(start, fresh, unit) if start < fresh else start
-                if closer > start:
+                if self._whole and self._whole(fresh, unit):
+                    yield Span(fresh, unit, depth, self._full_count(fresh, unit))
+                    start = fresh = unit
+                elif closer > start:
                     start = closer
                 elif depth < len(self._levels):
                     segments.append(unit)
