@@ -44,7 +44,8 @@ def segments(document: Document, run: Run, size: int) -> list[Segment]:
     found: list[Segment] = []
     start = run.start
     for mark in marks:
-        if mark <= run.lead or not run.start < mark <= run.end or not content[start:mark].strip():
+        glued = mark <= run.lead and mark < run.end
+        if glued or not run.start < mark <= run.end or not content[start:mark].strip():
             continue
         low, high = first_ink(content, start, mark), trimmed(content, start, mark)
         pieces = [(low, high)] if high - low <= size else spans(content, low, high, size, 0, ladder(run))

@@ -70,7 +70,9 @@ def structured(
 
 def numbered(chunks: Sequence[Chunk]) -> tuple[Chunk, ...]:
     """``chunks`` with dense ordinals from 0."""
-    return tuple([replace(chunk, ordinal=number) if number else chunk for number, chunk in enumerate(chunks)])
+    return tuple(
+        [chunk if chunk.ordinal == number else replace(chunk, ordinal=number) for number, chunk in enumerate(chunks)]
+    )
 
 
 def under_path(chunk: Chunk, trail: Sequence[str], title: str | None, max_chars: int) -> Chunk:

@@ -115,11 +115,11 @@ def opening(text: str, at: int, end: int, size: int) -> int:
     if ink in (at, end):
         return ink
     line = text.rfind("\n", at, ink) + 1
-    if not line and (at == 0 or text[at - 1] == "\n"):
-        line = at
-    if line and ink - line <= size // 2:
-        return line
-    return ink if size == 1 or text.isascii() else boundary_before(text, ink, at)
+    if line or at == 0 or text[at - 1] == "\n":
+        line = max(line, at)
+        if ink - line <= size // 2:
+            return line
+    return ink if size == 1 or is_boundary(text, ink, at) else ink - 1
 
 
 def _cut(text: str, start: int, low: int, high: int, end: int, ladder: Sequence[Level], coarse: int) -> int:

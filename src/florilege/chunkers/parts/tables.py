@@ -157,6 +157,8 @@ class _Cutter:
             at = max(at, past)
         if lines:
             yield self._lines(lines, (start, end), row, (first, len(self.part.rows[row])))
+        else:  # empty cells, and no room for the names of their columns
+            yield from self._plain(start, end, row)
 
     def _lines(self, lines: list[str], source: Slice, row: int, cells: Slice) -> _Window:
         sources = (self.head, source) if self.header else (source,)
