@@ -11,7 +11,7 @@ from florilege.indexing.care import Diff, Migration, diff, hold, migrate, rollba
 from florilege.indexing.indexer import Indexer
 from florilege.indexing.publication import EmbedWhen
 from florilege.indexing.stages import CacheMode
-from florilege.indexing.sync import SyncOptions, SyncRun
+from florilege.indexing.sync import Cancel, SyncOptions, SyncPlan, SyncRun
 from florilege.indexing.sync.lease import Lease
 from florilege.interfaces.embedding import Embedder
 from florilege.interfaces.stores import DataStore
@@ -86,7 +86,9 @@ class Corpus:
         cache: CacheMode | None = None,
         chunking: Mapping[str, Any] | None = None,
         concurrency: int | None = None,
+        plan: SyncPlan | None = None,
         deadline: float | None = None,
+        cancel: Cancel | None = None,
         on_event: Subscriber | None = None,
     ) -> SyncResult:
         """Bring the corpus in step with ``documents``: an iterable of documents, load results or source handles.
@@ -100,8 +102,12 @@ class Corpus:
         ``embed="before"`` (default) publishes a source with its vectors; "after" publishes at once for the lexical
         leg and embeds at the end, resumably. Chunks still waiting from an earlier run are embedded too.
         ``cache`` overrides the indexer's stage cache for this call: "use", "refresh" or "bypass".
-        ``dry_run`` tells the same actions and chunk counts, and neither writes nor embeds. ``deadline`` is in seconds
-        from now: past it the result is ``incomplete`` and nothing is deleted.
+        ``dry_run`` tells the same actions and chunk counts, and neither writes nor embeds; its ``embedded``,
+        ``reused`` and ``usage`` are what the run would cost.
+        ``plan`` (from :meth:`plan`) does only what was planned, with the plan's modes: Conflict (code ``plan_stale``)
+        when the corpus has moved on, and sources that are not as planned are skipped.
+        ``deadline`` is in seconds from now, ``cancel`` anything with ``is_set()``: past either the result is
+        ``incomplete`` and nothing is deleted.
 
         Raises Conflict when another sync of this corpus is running.
         """
@@ -117,10 +123,49 @@ class Corpus:
             chunking=None if chunking is None else dict(chunking),
             concurrency=2 if concurrency is None else concurrency,
             deadline=deadline,
+            cancel=cancel,
         )
-        subscriber = on_event or self.on_event
-        return SyncRun(self.indexer, self.id, options, volatile=self.volatile_metadata, on_event=subscriber).run(
-            documents
+        return self._sync_run(options, plan=plan, on_event=on_event).run(documents)
+
+    def plan(
+        self,
+        documents: object,
+        *,
+        mode: str = "replace_changed",
+        source_set: str = "partial",
+        stale: str = "keep",
+        max_delete_fraction: float = 0.5,
+        allow_mass_delete: bool = False,
+        chunking: Mapping[str, Any] | None = None,
+        concurrency: int | None = None,
+        on_event: Subscriber | None = None,
+    ) -> SyncPlan:
+        """What :meth:`sync` would do with ``documents``, to be saved, looked at, and given to it later.
+
+        Nothing is written and no embedder is called. Options as in :meth:`sync`.
+        """
+        options = SyncOptions(
+            mode=mode,  # type: ignore[arg-type]  # checked by SyncOptions
+            source_set=source_set,  # type: ignore[arg-type]
+            stale=stale,  # type: ignore[arg-type]
+            dry_run=True,
+            max_delete_fraction=max_delete_fraction,
+            allow_mass_delete=allow_mass_delete,
+            chunking=None if chunking is None else dict(chunking),
+            concurrency=2 if concurrency is None else concurrency,
+        )
+        return self._sync_run(options, on_event=on_event).planned(documents)
+
+    def _sync_run(
+        self, options: SyncOptions, *, plan: SyncPlan | None = None, on_event: Subscriber | None = None
+    ) -> SyncRun:
+        return SyncRun(
+            self.indexer,
+            self.id,
+            options,
+            volatile=self.volatile_metadata,
+            plan=plan,
+            on_event=on_event or self.on_event,
         )
 
     def retriever(self, id: str | None = None, **options: Any) -> Retriever:

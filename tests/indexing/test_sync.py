@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 import florilege
 from florilege import Document, Failed, Loaded
 from florilege.corpus import Corpus
+from florilege.indexing.sync import SyncPlan
 from florilege.model.events import Event
 from florilege.testing import CountingEmbedder
 
@@ -366,3 +369,75 @@ def test_wrong_input_is_named(corpus: Corpus) -> None:
         corpus.sync([doc("a", "alpha", namespace="other")])
     with pytest.raises(florilege.ConfigError, match="no option 'max_tokens'"):
         corpus.sync([doc("a", "alpha")], chunking={"max_tokens": 5})
+
+
+def test_dry_run_says_what_it_would_cost(opened: Callable[..., Corpus], embedder: CountingEmbedder) -> None:
+    embedder.price_per_million_tokens = 2.0  # type: ignore[attr-defined]
+    corpus = opened()
+    corpus.sync([doc("a", "three little words")])
+    plan = corpus.sync(
+        [doc("a", "three little words"), doc("b", "three little words"), doc("c", "two words")], dry_run=True
+    )
+    assert (plan.embedded, plan.reused) == (1, 1)
+    assert (plan.usage.texts, plan.usage.tokens) == (1, 2)
+    assert plan.usage.cost == pytest.approx(2 * 2.0 / 1_000_000)
+    assert (embedder.calls, corpus.data.bound_space("default")) == (1, embedder.space.identity)
+
+
+def test_a_plan_is_saved_and_carried_out(corpus: Corpus, tmp_path: Path) -> None:
+    corpus.sync([doc("a", "alpha"), doc("b", "beta"), doc("c", "gamma")])
+    docs = [doc("a", "alpha two"), doc("b", "beta"), doc("new", "delta")]
+    corpus.plan(docs, source_set="complete", stale="delete").save(tmp_path / "plan.json")
+    plan = SyncPlan.load(tmp_path / "plan.json")
+    assert {p.source_id: p.action for p in plan.sources} == {
+        "a": "changed",
+        "b": "unchanged",
+        "new": "added",
+        "c": "deleted",
+    }
+    assert plan == corpus.plan(docs, source_set="complete", stale="delete") or plan.made_at is not None
+    result = corpus.sync(docs, plan=plan)
+    assert actions(result) == {p.source_id: p.action for p in plan.sources}
+
+
+def test_a_plan_does_only_what_was_planned(corpus: Corpus) -> None:
+    corpus.sync([doc("a", "alpha"), doc("gone", "beta")])
+    plan = corpus.plan([doc("a", "alpha two"), doc("gone", "beta")], source_set="complete", stale="delete")
+    result = corpus.sync([doc("a", "alpha three"), doc("late", "delta")], plan=plan)
+    assert {s.source_id: (s.action, s.reason) for s in result.sources} == {
+        "a": ("skipped", "not as planned"),
+        "late": ("skipped", "not as planned"),
+    }
+    assert len(corpus.list_sources()[0]) == 2
+
+
+def test_a_plan_is_refused_once_the_corpus_moved_on(opened: Callable[..., Corpus], tmp_path: Path) -> None:
+    corpus = opened()
+    corpus.sync([doc("a", "alpha")])
+    plan = corpus.plan([doc("a", "alpha two")])
+    corpus.sync([doc("a", "somebody else's")])
+    with pytest.raises(florilege.Conflict) as caught:
+        corpus.sync([doc("a", "alpha two")], plan=plan)
+    assert (caught.value.code, caught.value.source_id) == ("plan_stale", "a")
+    other = opened(pipeline=florilege.Pipeline(chunker=florilege.chunkers.text()))
+    with pytest.raises(florilege.Conflict, match="chunker"):
+        other.sync([doc("a", "alpha two")], plan=corpus.plan([doc("a", "alpha two")]))
+    (tmp_path / "bad.json").write_text('{"format": 1}')
+    with pytest.raises(florilege.ConfigError, match=r"bad\.json"):
+        SyncPlan.load(tmp_path / "bad.json")
+
+
+def test_cancel_leaves_a_resumable_state(corpus: Corpus) -> None:
+    cancel = threading.Event()
+
+    def feed() -> Iterator[Document]:
+        for number in range(500):
+            if number == 200:
+                cancel.set()
+            yield doc(f"d{number:03}", f"item {number}")
+
+    result = corpus.sync(feed(), source_set="complete", stale="delete", cancel=cancel)
+    assert result.incomplete
+    assert result.added < 500
+    final = corpus.sync([doc(f"d{number:03}", f"item {number}") for number in range(500)])
+    assert final.added + final.unchanged == 500

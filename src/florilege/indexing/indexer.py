@@ -98,11 +98,15 @@ class Indexer:
         """One hash over everything that decides what a document becomes; stable across processes."""
         return hexdigest(*(field for pair in sorted(self.hashes(chunking).items()) for field in pair))
 
-    def embedding(self, **options: Any) -> Embedding | None:
-        """The embedder bound to the store; raises ConfigError when the namespace is bound to another space."""
+    def embedding(self, *, bind: bool = True, **options: Any) -> Embedding | None:
+        """The embedder with the store; raises ConfigError when the namespace is bound to another space.
+
+        ``bind=False`` leaves a namespace without a space as it is.
+        """
         if self.dense is None:
             return None
-        self.data.bind_space(self.namespace, self.dense.space)
+        if bind or self.data.bound_space(self.namespace) is not None:
+            self.data.bind_space(self.namespace, self.dense.space)
         return Embedding(self.data, self.namespace, self.dense, share_cache=self.share_cache, **options)
 
     def execution(

@@ -155,7 +155,8 @@ class SyncResult:
 
     ``embedded`` counts texts sent to the embedder, ``reused`` chunk vectors taken from the store, ``pending`` chunks
     that are searchable by words and still wait for a vector. ``incomplete``: the deadline passed or the call was
-    cancelled; nothing was deleted and the next sync goes on from here.
+    cancelled; nothing was deleted and the next sync goes on from here. On a dry run ``embedded``, ``reused`` and
+    ``usage`` are what the run would cost.
     """
 
     corpus_id: str

@@ -3,11 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, Protocol
 
 from florilege.indexing.publication import EmbedWhen
 from florilege.indexing.stages import CacheMode
 from florilege.model.errors import ConfigError
+
+
+class Cancel(Protocol):
+    """Anything that can be asked whether to stop; a ``threading.Event`` will do."""
+
+    def is_set(self) -> bool:
+        """Whether to stop."""
+        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,6 +33,7 @@ class SyncOptions:
     chunking: dict[str, Any] | None = None
     concurrency: int = 2
     deadline: float | None = None
+    cancel: Cancel | None = None
 
     def __post_init__(self) -> None:
         choices = {

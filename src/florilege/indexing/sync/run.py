@@ -1,56 +1,29 @@
-"""One run of a sync: hold every incoming source against the ledger, publish what changed, then look at what is gone."""
+"""One run of a sync: the lease, the incoming sources, what is gone, the vectors still missing, the run's one row."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import replace
 from datetime import UTC, datetime
-from typing import NamedTuple
 
 from florilege.indexing.embedding import Embedding
 from florilege.indexing.indexer import Indexer
-from florilege.indexing.ledger import (
-    Decision,
-    Hashes,
-    carried_failure,
-    decide,
-    failed_row,
-    failure_of,
-    indexed_row,
-    unread,
-)
-from florilege.indexing.pipeline import Prepared
-from florilege.indexing.prepare import checked_document
-from florilege.indexing.publication import Done, Job, Publication
-from florilege.indexing.sync.intake import Intake, Item, Skipped
+from florilege.indexing.publication import Publication
+from florilege.indexing.sync.intake import Intake
 from florilege.indexing.sync.lease import Lease
 from florilege.indexing.sync.options import SyncOptions
+from florilege.indexing.sync.plan import Estimate, PlannedSource, SyncPlan
+from florilege.indexing.sync.reconcile import Reconciler
 from florilege.indexing.sync.stale import gone, own_sources, refusal
 from florilege.indexing.sync.tally import Tally
-from florilege.interfaces.sources import Source
-from florilege.interfaces.stores import Fence, RunRecord
-from florilege.model.document import Document, Failed
-from florilege.model.errors import ConfigError, FlorilegeError, IndexingError
+from florilege.interfaces.stores import Fence, RunRecord, batches
+from florilege.model.errors import IndexingError
 from florilege.model.events import Event, Subscriber, emit
-from florilege.model.ledger import SourceRecord, SyncResult
-
-WINDOW = 32
-WINDOW_CHARS = 8_000_000
-"""Documents that go through the pipeline together, by number and by characters."""
-
-
-class _Waiting(NamedTuple):
-    """A document on its way through the pipeline, with the others of its window."""
-
-    row: SourceRecord | None
-    document: Document
-    hashes: Hashes
-    decision: Decision
+from florilege.model.ledger import SourceRecord, SyncResult, Usage
 
 
 class _Stopped(Exception):
-    """The deadline passed; what is published stays, nothing more is begun."""
+    """The deadline passed or the call was cancelled; what is published stays, nothing more is begun."""
 
 
 class SyncRun:
@@ -63,26 +36,23 @@ class SyncRun:
         options: SyncOptions,
         *,
         volatile: Sequence[str] = (),
+        plan: SyncPlan | None = None,
         on_event: Subscriber | None = None,
     ) -> None:
         self.indexer = indexer
         self.store = indexer.data
         self.namespace = indexer.namespace
         self.corpus_id = corpus_id
-        self.options = options
+        self.options = options if plan is None else plan.options(options)
         self.volatile = volatile
+        self.plan = plan
         self.on_event = on_event
-        self.execution = indexer.execution(options.chunking, options.cache, dry_run=options.dry_run)
-        self.hashes = indexer.hashes(options.chunking)
         self.tally = Tally(on_event, self.namespace)
         self.started = time.monotonic()
         self.started_at = datetime.now(UTC)
         self.incomplete = False
         self.lease: Lease | None = None
         self.run_id: int | None = None
-        self.rows: list[SourceRecord] = []
-        self.lost: list[Job] = []
-        self.waiting: list[_Waiting] = []
 
     @property
     def fence(self) -> Fence | None:
@@ -92,237 +62,148 @@ class SyncRun:
     def run(self, documents: object) -> SyncResult:
         """Sync ``documents``; see :meth:`florilege.Corpus.sync`."""
         if self.options.dry_run:
-            return self._run(documents)
+            return self._dry(documents)[0]
         with Lease(self.store, self.namespace, self.corpus_id) as self.lease:
+            if self.plan is not None:
+                self.plan.check(self.store, self.corpus_id, self.indexer.hashes(self.options.chunking))
             self.run_id = self.store.begin_run(self.namespace, self.corpus_id)
             return self._run(documents)
 
-    def _run(self, documents: object) -> SyncResult:
+    def planned(self, documents: object) -> SyncPlan:
+        """The plan of syncing ``documents``; nothing is written."""
+        result, reconciler = self._dry(documents)
+        rows: dict[str, SourceRecord] = {}
+        for ids in batches([source.source_id for source in result.sources], 500):
+            rows.update(self.store.get_sources(self.namespace, ids))
+        sources = [
+            PlannedSource(
+                source_id=source.source_id,
+                action=source.action,
+                reason=source.reason,
+                chunk_count=source.chunk_count,
+                source_hash=reconciler.source_hashes.get(source.source_id),
+                expected=rows[source.source_id].version if source.source_id in rows else None,
+            )
+            for source in result.sources
+        ]
+        return SyncPlan(
+            corpus_id=self.corpus_id,
+            namespace=self.namespace,
+            mode=self.options.mode,
+            source_set=self.options.source_set,
+            stale_policy=self.options.stale,
+            made_at=self.started_at,
+            hashes=self.indexer.hashes(self.options.chunking),
+            sources=tuple(sources),
+            chunk_count=result.chunk_count,
+            embedded=result.embedded,
+            reused=result.reused,
+            usage=result.usage,
+        )
+
+    def _dry(self, documents: object) -> tuple[SyncResult, Reconciler]:
+        estimate = Estimate(self.indexer.embedding(bind=False))
+        reconciler = self._reconciler(estimate)
         self._event("corpus.sync.start")
-        embedding = None if self.options.dry_run else self.indexer.embedding(check=self._check)
-        publication = self._publication(embedding)
-        intake = Intake(documents, self.store, self.namespace, self._skip, readers=self.options.concurrency)
-        try:
-            for item in intake:
-                self._check()
-                self._take(item, publication)
-            self._prepare(publication)
-            publication.flush()
-            self._retry(publication)
-        except _Stopped:
-            self.incomplete = True
-        if self.rows and not self.options.dry_run:
-            self.store.record(self.namespace, self.rows, fence=self.fence)
-        refused = None if self.incomplete else self._look_for_stale(intake)
-        if self.run_id is not None:
-            self._end_run(self.run_id)
+        refused = self._reconcile(
+            documents, reconciler, Publication(self.store, self.namespace, None, reconciler.report)
+        )
+        result = self._result(estimate.embedded, estimate.reused, estimate.usage)
+        self._event("corpus.sync.end", self.tally.counts())
+        if refused is not None:
+            raise refused
+        return result, reconciler
+
+    def _run(self, documents: object) -> SyncResult:
+        embedding = self.indexer.embedding(check=self._check)
+        reconciler = self._reconciler(None)
+        publication = Publication(
+            self.store,
+            self.namespace,
+            embedding,
+            reconciler.report,
+            when=self.options.embed,
+            fence=self.fence,
+            keep_content=self.indexer.keep_content,
+        )
+        self._event("corpus.sync.start")
+        refused = self._reconcile(documents, reconciler, publication)
+        self._end_run()
         if embedding is not None and refused is None and not self.incomplete:
             self._drain(embedding, publication)
-        result = self._result(publication)
+        result = self._result(publication.embedded, publication.reused, publication.usage)
         self._event("corpus.sync.end", self.tally.counts())
         if refused is not None:
             raise refused
         return result
 
-    def _publication(self, embedding: Embedding | None) -> Publication:
-        return Publication(
-            self.store,
-            self.namespace,
-            embedding,
-            self._report,
-            when=self.options.embed,
-            fence=self.fence,
-            keep_content=self.indexer.keep_content,
+    def _reconciler(self, estimate: Estimate | None) -> Reconciler:
+        return Reconciler(
+            self.indexer,
+            self.corpus_id,
+            self.options,
+            self.tally,
+            run_id=self.run_id,
+            volatile=self.volatile,
+            plan=self.plan,
+            estimate=estimate,
         )
+
+    def _reconcile(self, documents: object, reconciler: Reconciler, publication: Publication) -> IndexingError | None:
+        """Take everything in, write the ledger rows that are left, look at what is gone; the refused delete, if any."""
+        intake = Intake(documents, self.store, self.namespace, reconciler.skip, readers=self.options.concurrency)
+        try:
+            for item in intake:
+                self._check()
+                reconciler.take(item, publication)
+            reconciler.finish(publication)
+        except _Stopped:
+            self.incomplete = True
+        if reconciler.rows and not self.options.dry_run:
+            self.store.record(self.namespace, reconciler.rows, fence=self.fence)
+        return None if self.incomplete else self._look_for_stale(intake, reconciler)
 
     def _check(self) -> None:
         if self.lease is not None:
             self.lease.check()
-        if self.options.deadline is not None and time.monotonic() - self.started > self.options.deadline:
+        options = self.options
+        late = options.deadline is not None and time.monotonic() - self.started > options.deadline
+        if late or (options.cancel is not None and options.cancel.is_set()):
             raise _Stopped
 
-    # What comes in
-
-    def _skip(self, row: SourceRecord | None, source: Source) -> bool | Failed:
-        if row is None or row.corpus_id != self.corpus_id:
-            return False
-        error = carried_failure(row, source.revision, source.reader)
-        if error is None:
-            return unread(row, source.revision, source.reader, self.hashes)
-        return Failed(
-            source_id=source.source_id,
-            code=str(error["code"]),
-            message=str(error["message"]),
-            revision=source.revision,
-            reader=source.reader,
-        )
-
-    def _take(self, item: Item, publication: Publication) -> None:
-        found, row = item.found, item.row
-        if self.tally.saw(item.source_id):
-            message = "a second source of this run has the same id; the first was taken"
-            self.tally.second(Failed(source_id=item.source_id, code="duplicate_id", message=message))
-        elif isinstance(found, Failed):
-            self._failed(row, found)
-        elif isinstance(found, Skipped):
-            self.tally.tell(found.source_id, "unchanged", chunk_count=0 if row is None else row.chunk_count)
-        else:
-            self._document(row, found, publication)
-
-    def _document(self, row: SourceRecord | None, document: Document, publication: Publication) -> None:
-        try:
-            document = checked_document(document, self.namespace)
-            hashes = Hashes.of(document, self.volatile)
-            append_only = self.options.mode == "append_only"
-            decision = decide(row, document, hashes, self.hashes, corpus_id=self.corpus_id, append_only=append_only)
-        except FlorilegeError as error:
-            if isinstance(error, ConfigError) and error.code != "bad_value":
-                raise
-            self._failed(row, failure_of(error, document))
-            return
-        if decision.action not in ("added", "changed"):
-            self._leave(row, document, decision)
-            return
-        self.tally.reserve(document.source_id)
-        self.waiting.append(_Waiting(row, document, hashes, decision))
-        if len(self.waiting) >= WINDOW or sum(len(item.document.content) for item in self.waiting) > WINDOW_CHARS:
-            self._prepare(publication)
-
-    def _prepare(self, publication: Publication) -> None:
-        """Take what is waiting through the pipeline and on to publication."""
-        waiting, self.waiting = self.waiting, []
-        for item, prepared in zip(waiting, self.execution.run_many([item.document for item in waiting]), strict=True):
-            if isinstance(prepared, FlorilegeError):
-                self._failed(item.row, failure_of(prepared, item.document))
-            elif self.options.dry_run:
-                self.tally.tell(
-                    item.document.source_id,
-                    item.decision.action,
-                    item.decision.reason,
-                    chunk_count=len(prepared.chunks),
-                    stages=prepared.stages,
-                )
-            else:
-                publication.add(self._job(item, prepared))
-
-    def _job(self, item: _Waiting, prepared: Prepared) -> Job:
-        row = item.row
-        record = indexed_row(
-            row,
-            item.document,
-            item.hashes,
-            self.hashes,
-            namespace=self.namespace,
-            corpus_id=self.corpus_id,
-            run_id=self.run_id,
-        )
-        return Job(
-            read=item.document,
-            prepared=prepared,
-            record=replace(record, title=prepared.document.title, metadata=prepared.document.metadata),
-            expected=None if row is None or row.status == "deleted" else row.version,
-            decision=item.decision,
-        )
-
-    def _leave(self, row: SourceRecord | None, document: Document, decision: Decision) -> None:
-        if row is None or decision.action == "failed":
-            owner = "another corpus" if row is None else f"corpus {row.corpus_id!r}"
-            self._conflict(document.source_id, f"the source belongs to {owner}; delete it there first")
-            return
-        if decision.touched:
-            self.rows.append(
-                replace(
-                    row,
-                    status="indexed",
-                    corpus_id=self.corpus_id,
-                    revision=document.revision,
-                    reader=document.reader,
-                    error=None,
-                    failed_at=None,
-                )
-            )
-        self.tally.tell(document.source_id, decision.action, decision.reason, chunk_count=row.chunk_count)
-
-    # What became of it
-
-    def _report(self, done: Done) -> None:
-        job, outcome = done.job, done.outcome
-        source_id = job.record.source_id
-        if done.error is not None:
-            row = self.store.get_sources(self.namespace, [source_id]).get(source_id)
-            self._failed(row, failure_of(done.error, job.read))
-        elif outcome is None or outcome.version is None:
-            self.lost.append(job)
-        else:
-            self.tally.tell(
-                source_id,
-                job.decision.action,
-                job.decision.reason,
-                chunk_count=outcome.chunk_count,
-                stages=done.stages,
-            )
-
-    def _retry(self, publication: Publication) -> None:
-        """Plan sources once more that moved on between planning and publishing; a second miss is a failure."""
-        jobs, self.lost = self.lost, []
-        rows = self.store.get_sources(self.namespace, [job.record.source_id for job in jobs]) if jobs else {}
-        for job in jobs:
-            self._document(rows.get(job.record.source_id), job.read, publication)
-        self._prepare(publication)
-        publication.flush()
-        for job in self.lost:
-            self._conflict(job.record.source_id, "it was changed by somebody else meanwhile, twice")
-
-    def _failed(self, row: SourceRecord | None, failure: Failed) -> None:
-        carried = carried_failure(row, failure.revision, failure.reader or "")
-        if carried is None or carried.get("code") != failure.code:
-            self.rows.append(
-                failed_row(row, failure, namespace=self.namespace, corpus_id=self.corpus_id, run_id=self.run_id)
-            )
-        reason = failure.code if carried is None else "carried_forward"
-        self.tally.tell(failure.source_id, "failed", reason, failure=failure)
-
-    def _conflict(self, source_id: str, message: str) -> None:
-        failure = Failed(source_id=source_id, code="conflict", message=message, retryable=True)
-        self.tally.tell(source_id, "failed", "conflict", failure=failure)
-
-    # What is gone
-
-    def _look_for_stale(self, intake: Intake) -> IndexingError | None:
+    def _look_for_stale(self, intake: Intake, reconciler: Reconciler) -> IndexingError | None:
         """Tell what the complete set no longer holds, and delete it when asked; the refusal, when a brake holds."""
         listing = intake.listing
         if self.options.source_set != "complete" or (listing is not None and listing.error is not None):
             return None
         own = own_sources(self.store, self.namespace, self.corpus_id)
         missing = gone(own, self.tally.results, listing)
+        if self.plan is not None:
+            planned = {item.source_id for item in self.plan.sources if item.action in ("stale", "deleted")}
+            missing = [row for row in missing if row.source_id in planned]
         if not missing:
             return None
-        delete = self.options.stale == "delete"
-        if delete:
-            refused = refusal(
-                self.options, self.corpus_id, deletions=len(missing), own=len(own), listed=len(self.tally.results)
-            )
-            if refused is not None:
-                return refused
-        if delete and not self.options.dry_run:
-            self._delete(missing)
+        if self.options.stale == "keep":
+            for row in missing:
+                self.tally.tell(row.source_id, "stale", "not in the set", chunk_count=row.chunk_count)
             return None
-        for row in missing:
-            self.tally.tell(
-                row.source_id, "deleted" if delete else "stale", "not in the set", chunk_count=row.chunk_count
-            )
-        return None
+        counts = {"deletions": len(missing), "own": len(own), "listed": len(self.tally.results)}
+        refused = refusal(self.options, self.corpus_id, **counts)
+        if refused is None:
+            self._delete(missing, reconciler)
+        return refused
 
-    def _delete(self, missing: Sequence[SourceRecord]) -> None:
+    def _delete(self, missing: Sequence[SourceRecord], reconciler: Reconciler) -> None:
+        if self.options.dry_run:
+            for row in missing:
+                self.tally.tell(row.source_id, "deleted", "not in the set", chunk_count=row.chunk_count)
+            return
         expected = {row.source_id: row.version for row in missing}
-        outcomes = self.store.delete_sources(self.namespace, expected, fence=self.fence, run_id=self.run_id)
-        for outcome in outcomes:
+        for outcome in self.store.delete_sources(self.namespace, expected, fence=self.fence, run_id=self.run_id):
             if outcome.conflict is None:
                 self.tally.tell(outcome.source_id, "deleted", "not in the set", chunk_count=outcome.chunk_count)
             else:
-                self._conflict(outcome.source_id, outcome.conflict)
-
-    # How it ends
+                reconciler.conflict(outcome.source_id, outcome.conflict)
 
     def _drain(self, embedding: Embedding, publication: Publication) -> None:
         def progress(done: int, total: int) -> None:
@@ -336,10 +217,10 @@ class SyncRun:
         publication.usage += filled.usage
         publication.embedded += filled.embedded
 
-    def _end_run(self, run_id: int) -> None:
+    def _end_run(self) -> None:
         stale = sorted(result.source_id for result in self.tally.every() if result.action == "stale")
         run = RunRecord(
-            run_id=run_id,
+            run_id=self.run_id or 0,
             namespace=self.namespace,
             corpus_id=self.corpus_id,
             started_at=self.started_at,
@@ -354,7 +235,7 @@ class SyncRun:
         )
         self.store.end_run(run, fence=self.fence)
 
-    def _result(self, publication: Publication) -> SyncResult:
+    def _result(self, embedded: int, reused: int, usage: Usage) -> SyncResult:
         sources = self.tally.every()
         counts = self.tally.counts()
         dense = self.indexer.dense
@@ -373,10 +254,10 @@ class SyncRun:
             deleted=counts.get("deleted", 0),
             failed=counts.get("failed", 0),
             chunk_count=sum(result.chunk_count for result in sources if result.action != "deleted"),
-            embedded=publication.embedded,
-            reused=publication.reused,
+            embedded=embedded,
+            reused=reused,
             pending=0 if dense is None else self.store.count_pending(self.namespace, dense.space),
-            usage=publication.usage,
+            usage=usage,
             incomplete=self.incomplete,
             duration_seconds=time.monotonic() - self.started,
             run_id=self.run_id,
