@@ -187,16 +187,17 @@ PROSE: tuple[Level, ...] = (PARAGRAPHS, SENTENCES, LINES, WORDS)
 CODE: tuple[Level, ...] = (CodeBlocks(), PARAGRAPHS, LINES, WORDS)
 
 
-def usual_cut(text: str, start: int, low: int, high: int, size: int) -> int:
+def usual_cut(text: str, start: int, low: int, high: int, end: int) -> int:
     """What the levels of prose would answer, for most windows: the last blank line, else a sentence end near ``high``.
 
     -1 when they have to be asked. Only for text without :data:`ODD_BLANKS`.
     """
+    size = high - start
     found = text.rfind("\n\n", low, high + 2)
     if found > low:
         return found if found - start >= size // 4 and text[found - 1] > "\n" and _apart(text, found) else -1
-    if low > start and text.find("\n\n", high, low + size + 1) >= 0:
-        return -1
+    if low > start and (end <= low + size or text.find("\n\n", high, low + size + 1) >= 0):
+        return -1  # a paragraph would fit if the overlap gave way
     best = high - size // 4
     if best <= low:
         return -1

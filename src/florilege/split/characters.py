@@ -82,7 +82,7 @@ def spans(
         if high >= end:
             pieces.append((start, end))
             break
-        cut = usual_cut(text, start, fresh, high, size) if usual else -1
+        cut = usual_cut(text, start, fresh, high, end) if usual else -1
         if cut < 0:
             low = floor if fresh <= floor < high else fresh
             found = coarse.last(text, low, high)
