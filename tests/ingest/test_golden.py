@@ -182,7 +182,7 @@ EXPECTED: dict[str, Facts | str] = {
         ["hidden_sheet"],
         ("first | header second | third", "4 | 2 | 0"),
     ),
-    "xml/elife-56337.xml": Facts({"text": 276, "table": 2}, _KRAB, [(5, 8), (5, 30)]),
+    "xml/elife-56337.xml": Facts({"text": 339, "table": 2}, _KRAB, [(5, 8), (5, 30)]),
 }
 
 

@@ -59,6 +59,7 @@ _OFFICE_TARGET = re.compile(
     re.I,
 )
 _HTML = re.compile(rb"\s*(?:<!--.*?-->\s*|<\?xml[^>]*>\s*)*<(?:!doctype\s+html|html|head|body)\b", re.I | re.S)
+_CONTROLS = re.compile(rb"[\x01-\x08\x0e-\x1a]")
 _MAIL = re.compile(rb"(?:From |(?:[A-Za-z][A-Za-z-]*:[^\n]*\n(?:[ \t][^\n]*\n)*){2})")
 _MAIL_FIELDS = re.compile(rb"^(?:Received|Message-ID|MIME-Version|Delivered-To|Return-Path):", re.I | re.M)
 
@@ -100,8 +101,10 @@ def by_name(name: str | None) -> str | None:
 def _text(head: bytes, name: str | None, named: str | None) -> str:
     if not head:
         return named or PLAIN
-    wide = head.startswith((b"\xff\xfe", b"\xfe\xff"))
-    sample = head.replace(b"\x00", b"") if wide or 0 < head.count(b"\x00") >= len(head) // 4 else head
+    sample = head
+    if head.startswith((b"\xff\xfe", b"\xfe\xff")) or head.count(b"\x00") * 4 >= len(head):
+        bare = head.replace(b"\x00", b"")  # UTF-16 or UTF-32, when what is left is text
+        sample = head if _CONTROLS.search(bare) else bare
     if b"\x00" in sample and not (named or "").startswith("text/"):
         return named if named in OFFICE else UNKNOWN
     if named is None or named in (PLAIN, "application/xml", *OFFICE):

@@ -99,6 +99,8 @@ class _Walk:
 
 
 def _is_record(node: Any) -> bool:
+    if len({child.tag for child in node}) == 1 and any(len(child) for child in node):
+        return False  # a list of records
     length = 0
     for inner in node.iter():
         length += len(inner.text or "")

@@ -82,7 +82,7 @@ def _decoded(data: bytes, encoding: str, *, errors: str) -> Decoded:
 
 
 def _wide(data: bytes) -> str | None:
-    """UTF-16 or UTF-32 without a mark, told by where the NUL bytes of common characters fall."""
+    """UTF-16 or UTF-32 without a mark, told by where the NULs of common characters fall, or UTF-8 with a few strays."""
     sample = data[: _SAMPLE - _SAMPLE % 4]
     sample = sample[: len(sample) - len(sample) % 4] or data
     zeros = [sample[offset::4].count(0) for offset in range(4)]
@@ -95,9 +95,8 @@ def _wide(data: bytes) -> str | None:
     for many, few, encoding in ((odd, even, "utf-16-le"), (even, odd, "utf-16-be")):
         if many > 4 * few + 1 and _plausible(sample, encoding):
             return encoding
-    if sample.count(0) * 1000 < len(sample) and _is_utf8(data):
-        return "utf-8"
-    return None
+    strays = sample.count(0) + len(_CONTROLS.findall(sample.decode("latin-1")))
+    return "utf-8" if strays <= max(1, 0.02 * len(sample)) and _is_utf8(data) else None
 
 
 def _plausible(sample: bytes, encoding: str) -> bool:
