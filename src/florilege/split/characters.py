@@ -100,7 +100,9 @@ def spans(
             low = max(cut - overlap, start + 1)
             begin = usual_start(text, low, cut) if usual else -1
             if begin < 0:
-                begin = _unit_start(text, low, cut, size, ladder, start)
+                begin = _unit_start(text, low, cut, size, ladder)
+            if begin < 0:
+                begin = boundary_after(text, low, start, cut)
             start = begin if begin < cut else fresh
         else:
             start = fresh
@@ -149,18 +151,16 @@ def _made_room(
 ) -> int:
     """``start``, or a later place inside the overlap from which a whole unit fits that would not fit from there."""
     whole = end if end <= fresh + size else ladder[0].first(text, start + size, min(fresh + size, end))
-    if whole < 0:
-        return start
-    closer = _unit_start(text, max(start, whole - size), before[1], size, ladder, before[0])
-    return closer if closer < before[1] else start
+    closer = _unit_start(text, max(start, whole - size), before[1], size, ladder) if whole >= 0 else -1
+    return start if closer < 0 else closer
 
 
-def _unit_start(text: str, low: int, high: int, size: int, ladder: Sequence[Level], floor: int) -> int:
-    """The first start in [low, high) of a unit, the coarsest there is; ``high`` when even a cluster is too long."""
+def _unit_start(text: str, low: int, high: int, size: int, ladder: Sequence[Level]) -> int:
+    """The first start in [low, high) of a unit, the coarsest there is, or -1."""
     for level in ladder:
         found = level.first(text, low - 1, high)
         if found >= 0:
             begin = opening(text, found, high, size)
             if low <= begin < high:
                 return begin
-    return boundary_after(text, low, floor, high)
+    return -1
