@@ -16,12 +16,19 @@ class EmbeddingSpace:
     """The identity of a vector space: vectors compare only inside one.
 
     ``preparation`` versions everything that happens to a text before the model sees it (prefixes, windows, pooling).
+    ``metric`` "cosine" is a dense space. "dot" is a sparse one: vectors map ids below ``dimensions`` to weights above
+    0, and compare by their product.
     """
 
     name: str
     dimensions: int
-    metric: Literal["cosine"] = "cosine"
+    metric: Literal["cosine", "dot"] = "cosine"
     preparation: str = "1"
+
+    @property
+    def sparse(self) -> bool:
+        """Whether its vectors are mappings of id to weight."""
+        return self.metric == "dot"
 
     @property
     def identity(self) -> str:
@@ -41,9 +48,13 @@ class Embedder(Protocol):
     """Dense vectors for texts.
 
     ``max_batch`` texts at most go into one call. Input beyond ``max_input_tokens`` is the embedder's to window and
-    pool, never to cut silently. ``scripts`` names the Unicode scripts the model covers (None: all): chunks and
-    queries mostly in others get no say in the dense leg. May also have ``count_tokens(text) -> int`` and
-    ``price_per_million_tokens`` with ``currency``.
+    pool, never to cut silently. ``scripts`` names the Unicode scripts the model covers and ``languages`` (optional)
+    the languages, by two-letter code (None: all); see :func:`florilege.text.languages.covers`. Chunks outside both are
+    not embedded, queries outside get no say in the dense leg.
+
+    May also have ``count_tokens(text) -> int``, ``price_per_million_tokens`` with ``currency``, and
+    ``max_concurrency``: how many calls may run at once (1). Its :class:`florilege.EmbeddingError` says ``retryable``,
+    and ``retry_after`` in seconds where the other side named a time.
     """
 
     space: EmbeddingSpace
@@ -57,7 +68,7 @@ class Embedder(Protocol):
 
 
 class SparseEmbeddings(NamedTuple):
-    """``vectors``: one mapping of term id to weight a text, in order."""
+    """``vectors``: one mapping of id to weight a text, in order; a text may have none at all."""
 
     vectors: Sequence[Mapping[int, float]]
     usage: Usage
@@ -65,7 +76,7 @@ class SparseEmbeddings(NamedTuple):
 
 @runtime_checkable
 class SparseEmbedder(Protocol):
-    """Learned-sparse weights for texts."""
+    """Sparse weights for texts, learned or counted. ``space`` has the metric "dot"; the rest as :class:`Embedder`."""
 
     space: EmbeddingSpace
     max_input_tokens: int | None

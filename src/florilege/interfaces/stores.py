@@ -11,7 +11,7 @@ sequence inside its own transaction; a :class:`Snapshot` pins a number and sees 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -24,6 +24,7 @@ from florilege.model.filters import Filter
 from florilege.model.ledger import GenerationRecord, SourceRecord, Version
 
 Leg = Literal["dense", "sparse", "lexical"]
+VectorLeg = Literal["dense", "sparse"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,7 +51,8 @@ class Fence:
 class ChunkVectors(NamedTuple):
     """Vectors that travel with a write: ``keys[i]`` is the vector key of ``chunks[i]`` (None: no vector wanted).
 
-    The vectors themselves are already in the store (see ``put_vectors``); keys the store lacks go to the embed queue.
+    The vectors themselves are already in the store (see ``put_vectors`` and ``put_sparse``); keys the store lacks go to
+    the embed queue.
     Rows carried over from the generation before take theirs too when they had none of this space.
     """
 
@@ -73,6 +75,7 @@ class SourceWrite:
     parents: Sequence[ParentChunk] = ()
     document: Document | None = None
     vectors: ChunkVectors | None = None
+    sparse: ChunkVectors | None = None
     expected: Version | None = None
     keep_generation: bool = False
 
@@ -82,8 +85,8 @@ class WriteOutcome:
     """What became of one :class:`SourceWrite` or delete.
 
     ``conflict`` names why nothing was written (the source moved on, or belongs to another corpus); otherwise
-    ``version`` is what is now active. ``carried`` rows were kept from the generation before, ``queued`` chunks wait
-    for a vector.
+    ``version`` is what is now active. ``carried`` rows were kept from the generation before, ``queued`` vectors are
+    waited for.
     """
 
     source_id: str
@@ -107,25 +110,31 @@ class SearchRequest:
     """One search over the visible rows of a snapshot's namespace.
 
     Legs run when their input is given: ``text`` the lexical leg, ``vector`` (with ``space``) the dense leg, ``sparse``
-    the learned-sparse leg. ``filter`` is applied before top-k; ``depth`` results are wanted from each leg.
+    (with ``sparse_space``) the sparse leg. ``filter`` is applied before top-k; ``depth`` results are wanted from each
+    leg.
     """
 
     text: str | None = None
     vector: Any = None
     space: EmbeddingSpace | None = None
     sparse: Mapping[int, float] | None = None
+    sparse_space: EmbeddingSpace | None = None
     filter: Filter | None = None
     depth: int = 200
 
 
 class Candidate(NamedTuple):
-    """A row one leg found; ``row`` is opaque and good for this snapshot's :meth:`Snapshot.hydrate`."""
+    """A row one leg found; ``row`` is opaque and good for this snapshot's :meth:`Snapshot.hydrate`.
+
+    ``has_vector`` and ``has_sparse`` tell whether it has a vector of the spaces the request names.
+    """
 
     row: int
     source_id: str
     chunk_id: str
     score: float
     has_vector: bool
+    has_sparse: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -277,15 +286,15 @@ class DataStore(Protocol):
         """Give it back; nothing happens when it was taken over."""
         ...
 
-    def bind_space(self, namespace: str, space: EmbeddingSpace) -> None:
-        """Bind the namespace to this dense space.
+    def bind_space(self, namespace: str, space: EmbeddingSpace, *, leg: VectorLeg = "dense") -> None:
+        """Bind this leg of the namespace to this space.
 
         Raises ConfigError (code ``space_mismatch``) naming both when it has another.
         """
         ...
 
-    def bound_space(self, namespace: str) -> str | None:
-        """The identity of the dense space the namespace is bound to."""
+    def bound_space(self, namespace: str, *, leg: VectorLeg = "dense") -> str | None:
+        """The identity of the space this leg of the namespace is bound to."""
         ...
 
     def missing_vectors(self, space: EmbeddingSpace, keys: Sequence[bytes]) -> set[bytes]:
@@ -293,7 +302,15 @@ class DataStore(Protocol):
         ...
 
     def put_vectors(self, space: EmbeddingSpace, keys: Sequence[bytes], vectors: Any) -> None:
-        """Keep vectors by content key; keys that are there already are left as they are."""
+        """Keep dense vectors by content key; keys that are there already are left as they are."""
+        ...
+
+    def put_sparse(self, space: EmbeddingSpace, keys: Sequence[bytes], vectors: Sequence[Mapping[int, float]]) -> None:
+        """Keep sparse vectors by content key, weights as float32; keys that are there already are left as they are.
+
+        Raises EmbeddingError (code ``bad_vector``) for an id outside the space or a weight that is not above 0 and
+        finite. A vector without any id is a vector.
+        """
         ...
 
     def pending_vectors(
@@ -317,7 +334,8 @@ class DataStore(Protocol):
     ) -> int:
         """Give waiting chunks their vectors in one publication; returns how many rows took one.
 
-        ``vectors`` None: they are in the store under their keys already (see :meth:`put_vectors`).
+        ``vectors`` are as for :meth:`put_vectors` or :meth:`put_sparse`, by the kind of space; None: they are in the
+        store under their keys already.
         """
         ...
 
@@ -359,10 +377,19 @@ class DataStore(Protocol):
         """Let these chunks wait for a vector of this space under the keys they bring."""
         ...
 
-    def switch_space(self, namespace: str, space: EmbeddingSpace, *, fence: Fence | None = None) -> int:
-        """Bind the namespace to another space, if every visible chunk has a vector of it.
+    def switch_space(
+        self,
+        namespace: str,
+        space: EmbeddingSpace,
+        *,
+        leg: VectorLeg = "dense",
+        but: Collection[int] = (),
+        fence: Fence | None = None,
+    ) -> int:
+        """Bind this leg of the namespace to another space, if every visible chunk has a vector of it.
 
-        Returns how many lack one; 0 means it was switched. Queue lines of the old space go.
+        Chunks in ``but`` (rows as :meth:`unembedded` names them) are to have none. Returns how many others lack one; 0
+        means it was switched. Queue lines of the leg's old space go.
         """
         ...
 
