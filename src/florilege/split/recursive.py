@@ -240,18 +240,16 @@ class HeadingTrail:
     """
 
     def __init__(self, text: str, counter: Tokenizer, limit: int) -> None:
-        from florilege.text.markdown import scan
+        from florilege.split.markdown.outline import outline
 
         self._counter = counter
         self._limit = limit
         self._places: list[int] = []
         self._trails: list[tuple[str, ...]] = [()]
-        for block in scan(text):
-            above = tuple(f"{'#' * item.level} {item.title}" for item in block.headings)
-            if block.kind == "heading":
-                own = (*above, f"{'#' * block.level} {block.title}")
-                self._places += (block.start, block.start + 1)
-                self._trails += (above, own)
+        for heading in outline(text).headings:
+            above = tuple(f"{'#' * level} {title}" for level, title in heading.above)
+            self._places += (heading.start, heading.start + 1)
+            self._trails += (above, (*above, f"{'#' * heading.level} {heading.title}"))
 
     def __call__(self, start: int) -> str:
         trail = self._trails[bisect_right(self._places, start)]

@@ -7,7 +7,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from florilege.text.markdown import MarkdownBlock, TableRow
+from florilege.split.markdown.outline import Region
+from florilege.text.markdown import TableRow
 
 CELL_GAP = "; "
 
@@ -61,8 +62,8 @@ class Rewritten:
         return stretch.start + index - stretch.source_start if stretch.same else stretch.end
 
 
-def rewrite_tables(text: str, blocks: Iterable[MarkdownBlock]) -> Rewritten:
-    """``text`` with the rows of each table of ``blocks`` as numbered lines "1. Header: value; Header: value".
+def rewrite_tables(text: str, regions: Iterable[Region]) -> Rewritten:
+    """``text`` with the rows of each table of ``regions`` as numbered lines "1. Header: value; Header: value".
 
     Empty cells keep their column; a cell beyond the header is "Column n". A table without rows stays as it is.
     """
@@ -77,16 +78,16 @@ def rewrite_tables(text: str, blocks: Iterable[MarkdownBlock]) -> Rewritten:
             stretches.append(Stretch(length, length + len(part), source_start, source_end, same))
             length += len(part)
 
-    for block in blocks:
-        if block.kind != "table" or block.header is None or not block.rows:
+    for region in regions:
+        if region.header is None or not region.rows:
             continue
-        add(text[done : block.start], done, block.start, True)
-        done = block.start
-        for number, row in enumerate(block.rows, 1):
-            line = f"{number}. {_line(block.header, row)}"
-            add(line + "\n" * (number < len(block.rows)), done, row.end, False)
+        add(text[done : region.start], done, region.start, True)
+        done = region.start
+        for number, row in enumerate(region.rows, 1):
+            line = f"{number}. {_line(region.header, row)}"
+            add(line + "\n" * (number < len(region.rows)), done, row.end, False)
             done = row.end
-        done = block.end
+        done = region.end
     if not stretches:
         return Rewritten(text)
     add(text[done:], done, len(text), True)

@@ -1,0 +1,5 @@
+"""Markdown, cut by its structure."""
+
+from florilege.split.markdown.chunker import MarkdownChunk, MarkdownChunker
+
+__all__ = ["MarkdownChunk", "MarkdownChunker"]

@@ -1,0 +1,171 @@
+"""Where a Markdown text may be cut: before sections, between blocks, and inside blocks by their kind."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left, bisect_right
+from collections.abc import Mapping, Sequence
+
+from florilege.split.boundaries import Level
+from florilege.split.delimiters import Delimiters, SentenceUnits, Spaces
+from florilege.split.markdown.outline import HeadingMark, Outline, Region
+from florilege.split.markdown.tables import CELL_GAP, Rewritten
+
+_INK = re.compile(r"\S")
+_SENTENCES = SentenceUnits()
+_BLANK_LINES = Delimiters(("\n\n", "\n\r\n", "\n \n"))
+_ITEMS = Delimiters(("\n- ", "\n* ", "\n+ "), "next")
+_LINES = Delimiters(("\n",))
+_CELLS = Delimiters((CELL_GAP, "| "))
+_WORDS = Spaces()
+
+
+class Layout:
+    """The outline of a source, placed in the text made of it."""
+
+    def __init__(self, made: Rewritten, outline: Outline) -> None:
+        self.text = made.text
+        self.rows_are_lines = bool(made.stretches)
+        self.headings = outline.headings
+        self.regions = outline.regions
+        if made.stretches:
+            self.headings = [h._replace(start=made.place(h.start), end=made.place(h.end)) for h in outline.headings]
+            self.regions = [r._replace(start=made.place(r.start), end=made.place_end(r.end)) for r in outline.regions]
+        self.heading_starts = [heading.start for heading in self.headings]
+        self.heading_ends = [heading.end for heading in self.headings]
+        self.starts = [region.start for region in self.regions]
+
+    def region(self, index: int) -> Region | None:
+        """The region around ``index``, if any."""
+        at = bisect_right(self.starts, index) - 1
+        return self.regions[at] if at >= 0 and index < self.regions[at].end else None
+
+    def behind_heading(self, index: int) -> bool:
+        """Whether nothing but white space lies between a heading and ``index``."""
+        at = bisect_right(self.heading_ends, index) - 1
+        return at >= 0 and not self.text[self.heading_ends[at] : index].strip()
+
+    def levels(self) -> list[Level]:
+        """Sections by depth, blocks, and the insides of blocks. No unit ends right behind a heading."""
+        loose = [heading for heading in self.headings if not self.behind_heading(heading.start)]
+        depths = sorted({heading.level for heading in loose})
+        rows: Level = _LINES
+        if not self.rows_are_lines:
+            rows = _Marks([row.start for region in self.regions for row in region.rows])
+        return [
+            *(_Marks([heading.start for heading in loose if heading.level <= depth]) for depth in depths),
+            _Blocks(self),
+            _Inside(self, {"table": rows, "fence": _BLANK_LINES, "diagram": _BLANK_LINES}, _ITEMS),
+            _Inside(self, {"table": _CELLS, "fence": _LINES, "diagram": _LINES}, _SENTENCES),
+            _LINES,
+            _WORDS,
+        ]
+
+    def above(self, start: int) -> tuple[tuple[int, str], ...]:
+        """Levels and titles of the headings above what stands behind ``start``."""
+        found = self._heading(start)
+        if found is None:
+            return ()
+        heading, inside = found
+        return heading.above if inside else (*heading.above, (heading.level, heading.title))
+
+    def path(self, start: int, end: int) -> tuple[str, ...]:
+        """The titles above the first thing in the span that is no heading, or of the last heading in it."""
+        found = self._heading(start)
+        if found is None:
+            return ()
+        heading, inside = found
+        at = bisect_left(self.heading_starts, heading.start) + 1
+        while inside and at < len(self.headings) and self.heading_starts[at] < end:
+            if self.text[heading.end : self.heading_starts[at]].strip():
+                break
+            heading = self.headings[at]
+            at += 1
+        return (*(title for _, title in heading.above), heading.title)
+
+    def _heading(self, start: int) -> tuple[HeadingMark, bool] | None:
+        """The last heading that begins up to the first character behind ``start``, and whether it begins there."""
+        ink = _INK.search(self.text, start)
+        place = ink.start() if ink else start
+        at = bisect_right(self.heading_starts, place) - 1
+        return (self.headings[at], self.heading_starts[at] >= start) if at >= 0 else None
+
+
+class _Marks:
+    """A level whose units begin at given places."""
+
+    def __init__(self, places: Sequence[int]) -> None:
+        self._places = places
+
+    def last(self, text: str, low: int, high: int) -> int:
+        """See :class:`florilege.split.boundaries.Level`."""
+        at = bisect_right(self._places, high)
+        return self._places[at - 1] if at and self._places[at - 1] > low else -1
+
+    def first(self, text: str, low: int, high: int) -> int:
+        """See :class:`florilege.split.boundaries.Level`."""
+        at = bisect_left(self._places, low)
+        return self._places[at] if at < len(self._places) and self._places[at] < high else -1
+
+
+class _Blocks:
+    """Blocks: what blank lines part, and whole regions."""
+
+    def __init__(self, layout: Layout) -> None:
+        self._layout = layout
+
+    def last(self, text: str, low: int, high: int) -> int:
+        """See :class:`florilege.split.boundaries.Level`."""
+        layout = self._layout
+        while high > low:
+            at = bisect_right(layout.starts, high) - 1
+            found = _BLANK_LINES.last(text, low, high)
+            if at >= 0:
+                _, start, end, _, _ = layout.regions[at]
+                if found < end:
+                    found = end + 1 if end + 1 <= high and found < end else start
+            if found <= low:
+                return -1
+            if not layout.behind_heading(found):
+                return found
+            high = found - 1
+        return -1
+
+    def first(self, text: str, low: int, high: int) -> int:
+        """See :class:`florilege.split.boundaries.Level`."""
+        layout = self._layout
+        while low < high:
+            found = _BLANK_LINES.first(text, low, high)
+            at = bisect_right(layout.starts, low) - 1
+            inside = at >= 0 and low <= layout.regions[at].end
+            if inside:
+                found = layout.regions[at].end + 1
+            elif at + 1 < len(layout.starts) and (found < 0 or layout.starts[at + 1] < found):
+                found = layout.starts[at + 1]
+            if found < 0 or found >= high:
+                return -1
+            if not layout.behind_heading(found):
+                return found
+            low = found + 1
+        return -1
+
+
+class _Inside:
+    """A level of the insides of blocks, by the kind of region."""
+
+    def __init__(self, layout: Layout, levels: Mapping[str, Level], prose: Level) -> None:
+        self._layout = layout
+        self._levels = levels
+        self._prose = prose
+
+    def last(self, text: str, low: int, high: int) -> int:
+        """See :class:`florilege.split.boundaries.Level`."""
+        return self._level(high - 1).last(text, low, high)
+
+    def first(self, text: str, low: int, high: int) -> int:
+        """See :class:`florilege.split.boundaries.Level`."""
+        return self._level(low).first(text, low, high)
+
+    def _level(self, index: int) -> Level:
+        region = self._layout.region(index)
+        return self._levels.get(region.kind, _LINES) if region else self._prose
