@@ -10,17 +10,17 @@ from __future__ import annotations
 
 import shutil
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Set
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 from unittest import TestCase
 
 import numpy as np
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from florilege.interfaces.stores import DataStore, SearchRequest, Snapshot
+from florilege.interfaces.stores import SearchRequest, Snapshot
 from florilege.model.errors import NotFound
 from florilege.model.filters import F
 from florilege.model.hashing import mint_ids
@@ -37,21 +37,12 @@ _texts = st.lists(st.sampled_from(TEXTS), max_size=7)
 _handles = st.integers(0, 1)
 
 
-class CollectingStore(DataStore, Protocol):
-    """A store that can also collect."""
-
-    def collect(self, namespace: str, *, keep_generations: int, retention: float) -> object:
-        """Remove what nobody can ask for any more."""
-        ...
-
-
 class _State(NamedTuple):
     """What the model holds of a source."""
 
     version: Version
     texts: tuple[str, ...]
     metadata: int
-    keyed: bool
 
 
 class _Moment(NamedTuple):
@@ -74,13 +65,18 @@ class ReplacementMachine(RuleBasedStateMachine):
         self.sources: dict[str, _State] = {}
         self.numbers: dict[str, int] = {}
         self.filled: set[tuple[str, str]] = set()
+        self.waiting: set[tuple[str, str]] = set()
         self.kept: set[str] = set()
         self.collections = 0
         self.held: list[tuple[Snapshot, _Moment]] = []
 
-    @initialize()
-    def start(self) -> None:
+    @initialize(keyed=st.booleans())
+    def start(self, keyed: bool) -> None:
+        """Begin with something worth losing."""
         self._open()
+        for source in SOURCES[:2]:
+            self.replace(0, source, [*TEXTS[:3], source], 1, keyed)
+        self.fill(1, 5)
 
     def _open(self) -> None:
         self.stack = ExitStack()
@@ -105,11 +101,11 @@ class ReplacementMachine(RuleBasedStateMachine):
         self.numbers[source] = self.numbers.get(source, 0) + 1
         assert outcome.version == Version(self.numbers[source], 1)
         assert outcome.chunk_count == len(texts)
-        self._settle(source, _State(outcome.version, tuple(texts), metadata, keyed), before)
+        self._settle(source, _State(outcome.version, tuple(texts), metadata), keyed)
 
     @precondition(lambda self: self.sources)
-    @rule(handle=_handles, data=st.data(), metadata=st.integers(0, 2))
-    def revise(self, handle: int, data: st.DataObject, metadata: int) -> None:
+    @rule(handle=_handles, data=st.data(), metadata=st.integers(0, 2), keyed=st.booleans())
+    def revise(self, handle: int, data: st.DataObject, metadata: int, keyed: bool) -> None:
         source = data.draw(st.sampled_from(sorted(self.sources)))
         before = self.sources[source]
         write = write_of(
@@ -117,23 +113,26 @@ class ReplacementMachine(RuleBasedStateMachine):
             before.texts,
             expected=before.version,
             metadata={"m": metadata},
-            vectors=before.keyed,
+            vectors=keyed,
             keep_generation=True,
         )
         (outcome,) = self.stores[handle].replace(NS, [write])
         assert outcome.version == Version(before.version.generation, before.version.revision + 1)
-        self._settle(source, before._replace(version=outcome.version, metadata=metadata), before)
+        self._settle(source, before._replace(version=outcome.version, metadata=metadata), keyed)
 
-    def _settle(self, source: str, state: _State, before: _State | None) -> None:
-        """A chunk has a vector when its key is kept, or when it had one before and its text stayed."""
-        held = {text for name, text in self.filled if name == source} if before else set()
-        waited = set(before.texts) if before and before.keyed else set()
-        self.filled = {pair for pair in self.filled if pair[0] != source}
-        for text in state.texts:
-            if text in held or (text in self.kept and (state.keyed or text in waited)):
-                self.filled.add((source, text))
-        keyed = state.keyed or (before is not None and before.keyed and bool(waited & set(state.texts)))
-        self.sources[source] = state._replace(keyed=keyed)
+    def _settle(self, source: str, state: _State, keyed: bool) -> None:
+        """A text has a vector when it had one before; else, once it waits for one, as soon as its key is kept."""
+        texts = {(source, text) for text in state.texts}
+        wanting = texts if keyed else texts & self.waiting
+        self._forget(source, texts)
+        ready = {pair for pair in wanting if pair[1] in self.kept}
+        self.filled |= ready
+        self.waiting = (self.waiting | wanting) - self.filled
+        self.sources[source] = state
+
+    def _forget(self, source: str, keep: Set[tuple[str, str]] = frozenset()) -> None:
+        self.filled = {pair for pair in self.filled if pair[0] != source or pair in keep}
+        self.waiting = {pair for pair in self.waiting if pair[0] != source or pair in keep}
 
     @rule(handle=_handles, source=_sources, texts=_texts, generation=st.integers(0, 9))
     def replace_from_elsewhere(self, handle: int, source: str, texts: list[str], generation: int) -> None:
@@ -148,19 +147,19 @@ class ReplacementMachine(RuleBasedStateMachine):
         expected = {source: before.version if before else None}
         (outcome,) = self.stores[handle].delete_sources(NS, expected, forget=forget)
         assert outcome.chunk_count == (len(before.texts) if before else 0)
-        self.filled = {pair for pair in self.filled if pair[0] != source}
+        self._forget(source)
 
     @rule(handle=_handles, limit=st.integers(1, 5))
     def fill(self, handle: int, limit: int) -> None:
         store = self.stores[handle]
         pending = store.pending_vectors(NS, SPACE, limit=limit)
-        for item in pending:
-            assert item.key == key_of(item.text)
+        assert {item.text for item in pending} <= {text for _, text in self.waiting}
+        assert all(item.key == key_of(item.text) for item in pending)
+        assert len(pending) >= min(limit, len(self.waiting))
         store.fill_vectors(NS, SPACE, pending, vectors_of([item.text for item in pending]))
-        keys = {item.key for item in pending}
         self.kept |= {item.text for item in pending}
-        waiting = [(name, text) for name, state in self.sources.items() for text in state.texts if state.keyed]
-        self.filled |= {(name, text) for name, text in waiting if key_of(text) in keys}
+        self.filled |= {pair for pair in self.waiting if pair[1] in self.kept}
+        self.waiting -= self.filled
 
     @rule(handle=_handles)
     def hold(self, handle: int) -> None:

@@ -1,0 +1,1 @@
+"""The read path: snapshots, filters as SQL, the legs."""

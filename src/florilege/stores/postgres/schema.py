@@ -1,0 +1,158 @@
+"""Is the store there, can it be, and how it is made: versions, extension, grants, indexes."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from psycopg import errors, sql
+
+from florilege.model.errors import ConfigError, NotFound
+from florilege.model.hashing import digest
+from florilege.stores.postgres.connection import Connection, Database
+from florilege.stores.postgres.tables import TABLES
+
+VERSION = 1
+SERVER = 150000
+EXTENSION = (0, 8)
+
+class Findings(NamedTuple):
+    """``problems``: what is missing or damaged. ``notes``: what is worth knowing of a store that is sound."""
+
+    problems: list[str]
+    notes: list[str]
+
+
+def lock_key(database: Database, *names: object) -> int:
+    """The number of an advisory lock of this store."""
+    return int.from_bytes(digest(database.schema, *map(str, names))[:8], "big", signed=True)
+
+
+def installed(database: Database) -> bool:
+    """Whether the schema holds today's store. ConfigError for a newer one."""
+    with database.connection() as connection:
+        return _version(database, connection) is not None
+
+
+def _version(database: Database, connection: Connection) -> int | None:
+    found = connection.execute("SELECT to_regclass(%s)", (_qualified(database, "meta"),)).fetchone()
+    if found is None or found[0] is None:
+        return None
+    value = connection.execute("SELECT value FROM meta WHERE key = 'version'").fetchone()
+    version = int(value[0]) if value else 0
+    if version > VERSION:
+        raise ConfigError(
+            f"schema {database.schema!r} of {database.shown} has version {version}; "
+            f"upgrade florilege, which knows {VERSION} at most",
+            code="newer_store",
+        )
+    return version
+
+
+def _qualified(database: Database, name: str) -> str:
+    return sql.Identifier(database.schema, name).as_string()
+
+
+def create(database: Database) -> None:
+    """Make whatever is missing of the store: extension, schema, tables. ConfigError names what the server lacks."""
+    with database.connection() as connection:
+        problems = _server_problems(connection)
+        if problems:
+            raise ConfigError(f"{database.shown}: {'; '.join(problems)}", code="server")
+        connection.execute("SELECT pg_advisory_lock(%s)", (lock_key(database, "schema"),))
+        try:
+            if _version(database, connection) is None:
+                with connection.transaction():
+                    _create(database, connection)
+        finally:
+            connection.execute("SELECT pg_advisory_unlock(%s)", (lock_key(database, "schema"),))
+            connection.close()  # so that the next one knows the types made here
+
+
+def _create(database: Database, connection: Connection) -> None:
+    try:
+        connection.execute("CREATE EXTENSION IF NOT EXISTS vector")
+    except (errors.InsufficientPrivilege, errors.FeatureNotSupported, errors.UndefinedFile) as error:
+        raise ConfigError(
+            f"{database.shown}: pgvector is not there and could not be made ({' '.join(str(error).split())}); "
+            "install it, and run as an administrator: CREATE EXTENSION vector",
+            code="no_pgvector",
+        ) from None
+    connection.execute(sql.SQL("CREATE SCHEMA IF NOT EXISTS {}").format(sql.Identifier(database.schema)))
+    for statement in TABLES.split(";\n"):
+        if statement.strip():
+            connection.execute(statement)
+    connection.execute("INSERT INTO meta VALUES ('version', %s)", (str(VERSION),))
+
+
+def _server_problems(connection: Connection) -> list[str]:
+    """What the server must have before there can be a store."""
+    problems = []
+    if connection.info.server_version < SERVER:
+        problems.append(f"PostgreSQL {connection.info.server_version // 10000} is too old, 15 is the oldest that serves")
+    encoding = connection.execute("SHOW server_encoding").fetchone()
+    if encoding and encoding[0] != "UTF8":
+        problems.append(f"the database is encoded in {encoding[0]}, not UTF8")
+    found = connection.execute(
+        "SELECT coalesce(installed_version, default_version), installed_version IS NOT NULL"
+        " FROM pg_available_extensions WHERE name = 'vector'"
+    ).fetchone()
+    if found is None:
+        problems.append("pgvector is not installed on the server")
+    elif tuple(map(int, found[0].split(".")[:2])) < EXTENSION:
+        remedy = "ALTER EXTENSION vector UPDATE" if found[1] else "install a newer one"
+        problems.append(f"pgvector {found[0]} is too old, 0.8 is the oldest that serves: {remedy}")
+    return problems
+
+
+def missing(database: Database) -> Findings:
+    """What the server or the role lacks for a store to be made or written here."""
+    with database.connection() as connection:
+        findings = Findings(_server_problems(connection), [])
+        exists = connection.execute("SELECT 1 FROM pg_namespace WHERE nspname = %s", (database.schema,)).fetchone()
+        if exists is None:
+            may = connection.execute("SELECT has_database_privilege(current_database(), 'CREATE')").fetchone()
+            findings.notes.append(f"schema {database.schema!r} is not there yet: apply() makes it")
+            if may and not may[0]:
+                findings.problems.append(f"role {connection.info.user!r} may not CREATE schemas in this database")
+            return findings
+        if _version(database, connection) is None:
+            findings.problems.append(f"schema {database.schema!r} holds no store: apply() makes it")
+            return findings
+        refused = connection.execute(
+            "SELECT tablename FROM pg_tables WHERE schemaname = %s AND NOT (has_table_privilege("
+            "format('%%I.%%I', schemaname, tablename), 'SELECT, INSERT, UPDATE, DELETE')) ORDER BY 1",
+            (database.schema,),
+        ).fetchall()
+        if refused:
+            names = ", ".join(name for (name,) in refused[:5])
+            findings.problems.append(f"role {connection.info.user!r} may not read and write {names} ...")
+        plain = [name for (name,) in _without_ann(connection)]
+        if plain:
+            findings.notes.append(f"{', '.join(plain)}: dense searches are exact scans; apply(ann=True) indexes them")
+    return findings
+
+
+def index_spaces(database: Database) -> list[str]:
+    """Build the HNSW index of every space that has none; returns the tables indexed. Readers and writers go on."""
+    with database.connection() as connection:
+        tables = [name for (name,) in _without_ann(connection)]
+        for table in tables:
+            connection.execute(f"DROP INDEX IF EXISTS {table}_ann")  # what an interrupted build left
+            connection.execute(
+                f"CREATE INDEX CONCURRENTLY {table}_ann ON {table} USING hnsw (data halfvec_ip_ops)"
+                " WITH (m = 16, ef_construction = 64)"
+            )
+    return tables
+
+
+def _without_ann(connection: Connection) -> list[tuple[str]]:
+    return connection.execute(
+        "SELECT 'vec_' || pk FROM space WHERE NOT EXISTS (SELECT 1 FROM pg_index i WHERE i.indisvalid"
+        " AND i.indexrelid = to_regclass('vec_' || pk || '_ann')) ORDER BY pk"
+    ).fetchall()
+
+
+def require(database: Database) -> None:
+    """NotFound (code ``no_store``) when there is no store."""
+    if not installed(database):
+        raise NotFound(f"no store in schema {database.schema!r} of {database.shown}", code="no_store")

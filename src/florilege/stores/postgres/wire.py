@@ -1,0 +1,72 @@
+"""How values travel: ids that may hold any character, float16 vectors, and rows by the thousand."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
+
+from psycopg import Connection
+from psycopg.adapt import Dumper
+from psycopg.pq import Format
+from psycopg.types import TypeInfo
+
+_HEAD = 4
+
+
+class Half(NamedTuple):
+    """A float16 vector as the store keeps it: little endian bytes."""
+
+    data: bytes
+
+
+class _HalfDumper(Dumper):
+    """pgvector's binary form: dimensions, an unused word, then float16 numbers, all big endian."""
+
+    format = Format.BINARY
+
+    def dump(self, half: Half) -> bytes:
+        return encode_half(half.data)
+
+
+def encode_half(data: bytes) -> bytes:
+    """pgvector's binary form of little endian float16 numbers."""
+    swapped = bytearray(len(data))
+    swapped[0::2], swapped[1::2] = data[1::2], data[0::2]
+    return (len(data) // 2).to_bytes(2, "big") + b"\0\0" + bytes(swapped)
+
+
+def decode_halves(blobs: Sequence[bytes], dimensions: int) -> Any:
+    """What ``halfvec_send`` gave, as one float16 array of shape (n, dimensions)."""
+    import numpy as np
+
+    words = np.frombuffer(b"".join(blobs), dtype=">f2").reshape(len(blobs), dimensions + _HEAD // 2)
+    return words[:, _HEAD // 2 :].astype("<f2")
+
+
+def register(connection: Connection[Any]) -> None:
+    """Teach a connection the type of vectors."""
+    info = TypeInfo.fetch(connection, "halfvec")
+    if info is not None:
+        info.register(connection)
+        dumper = type("HalfDumper", (_HalfDumper,), {"oid": info.oid})
+        connection.adapters.register_dumper(Half, dumper)
+
+
+def escape(text: str) -> str:
+    """``text`` without the one character PostgreSQL cannot hold; order, equality and prefixes stay what they were."""
+    return text.replace("\x01", "\x01\x02").replace("\0", "\x01\x01") if "\0" in text or "\x01" in text else text
+
+
+def unescape(text: str) -> str:
+    """The inverse of :func:`escape`."""
+    return text.replace("\x01\x01", "\0").replace("\x01\x02", "\x01") if "\x01" in text else text
+
+
+def copy(connection: Connection[Any], table: str, columns: str, rows: Iterable[Sequence[Any]]) -> None:
+    """Put ``rows`` into a table. ``columns`` are names and types: ``"row int8, content bytea"``."""
+    names, types = zip(*(column.split() for column in columns.split(", ")), strict=True)
+    statement = f"COPY {table} ({', '.join(names)}) FROM STDIN (FORMAT BINARY)"
+    with connection.cursor().copy(statement) as stream:
+        stream.set_types(types)
+        for row in rows:
+            stream.write_row(row)

@@ -1,0 +1,1 @@
+"""The write path: stage, publish, retire, collect."""
