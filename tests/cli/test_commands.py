@@ -71,7 +71,7 @@ def test_failed_sources_are_named_and_exit_1(project: Path, capsys: pytest.Captu
     assert code == 1
     assert out.splitlines()[0] == "3 added, 1 failed"
     assert "docs/broken.pdf" in err
-    code, out, _ = run(capsys, "sources", "--status", "failed")
+    code, out, _ = run(capsys, "sources", "list", "--status", "failed")
     assert "docs/broken.pdf" in out
 
 
@@ -112,12 +112,12 @@ def test_sources_and_stats(project: Path, capsys: pytest.CaptureFixture[str]) ->
     run(capsys, "sync", "docs", "--lexical")
     _, out, _ = run(capsys, "sources")
     assert len(out.splitlines()) == 3
-    code, out, _ = run(capsys, "sources", "docs/refunds.md", "--json")
+    code, out, _ = run(capsys, "sources", "show", "docs/refunds.md", "--json")
     shown = json.loads(out)
     assert shown["source"]["status"] == "indexed"
     assert [item["state"] for item in shown["generations"]] == ["active"]
     assert code == 0
-    code, _, err = run(capsys, "sources", "nobody.md")
+    code, _, err = run(capsys, "sources", "show", "nobody.md")
     assert code == 1
     assert "nobody.md" in err
     _, out, _ = run(capsys, "stats", "--json")
@@ -147,9 +147,9 @@ def test_a_store_that_is_none(project: Path, capsys: pytest.CaptureFixture[str])
 
 @pytest.mark.model
 def test_interrupted_embedding_goes_on_with_the_next_sync(project: Path) -> None:
-    for number in range(120):
+    for number in range(200):
         (project / f"docs/note{number}.txt").write_text(
-            f"Note {number}. " + "Some words to embed. " * 40, encoding="utf-8"
+            f"Note {number}. " + "Some words to embed. " * 50, encoding="utf-8"
         )
     command = [sys.executable, "-m", "florilege", "sync", "docs"]
     env = {**os.environ, "PYTHONPATH": str(ROOT / "src")}
@@ -164,19 +164,21 @@ def test_interrupted_embedding_goes_on_with_the_next_sync(project: Path) -> None
     assert "go on" in err
     done = subprocess.run([*command, "--json"], cwd=project, env=env, capture_output=True, text=True, check=True)
     result = json.loads(done.stdout)
-    assert (result["unchanged"], result["added"], result["pending"]) == (123, 0, 0)
+    assert (result["unchanged"], result["added"], result["pending"]) == (203, 0, 0)
     assert result["embedded"] > 0
 
 
 def _published(folder: Path) -> bool:
+    """Whether all sources are there and chunks still wait for their vectors."""
     if not (folder / "store.db").exists():
         return False
     try:
-        store = open_store(folder, create=False, read_only=True)
+        store = open_store(folder, create=False)
     except Exception:
         return False
     try:
-        return bool(store.stats("default").get("active_sources") == 123)
+        stats = store.stats("default")
+        return bool(stats.get("active_sources") == 203 and stats.get("pending_vectors"))
     finally:
         store.close()
 
@@ -188,3 +190,57 @@ def test_version_and_usage(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as caught:
         main(["nonsense"])
     assert caught.value.code == 2
+
+
+def test_history_diff_rollback(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run(capsys, "sync", "docs", "--lexical")
+    (project / "docs/shipping.txt").write_text("Parcels leave the warehouse on Fridays.\n", encoding="utf-8")
+    run(capsys, "sync", "docs", "--lexical")
+    _, out, _ = run(capsys, "sources", "history", "docs/shipping.txt")
+    assert [line.split()[:2] for line in out.splitlines()] == [["2.1", "active"], ["1.1", "retired"]]
+    _, out, _ = run(capsys, "sources", "diff", "docs/shipping.txt")
+    assert out.splitlines() == [
+        "- Parcels leave the warehouse on Tuesdays.",
+        "+ Parcels leave the warehouse on Fridays.",
+        "generation 1 to 2: 1 added, 1 removed, 0 with other metadata, 0 kept",
+    ]
+    assert run(capsys, "sources", "rollback", "docs/shipping.txt", "1")[0] == 0
+    _, out, _ = run(capsys, "search", "warehouse", "--mode", "lexical")
+    assert "Tuesdays" in out
+    code, out, _ = run(capsys, "sync", "docs", "--lexical")
+    assert out.splitlines()[0] == "2 unchanged, 1 skipped"
+    assert run(capsys, "sources", "pin", "docs/shipping.txt", "1")[0] == 0
+    assert run(capsys, "sources", "hold", "docs/shipping.txt")[0] == 0
+    assert run(capsys, "gc")[1] == "nothing to remove\n"
+    code, out, _ = run(capsys, "sources", "delete", "docs/shipping.txt")
+    assert (code, out) == (0, "1 chunks deleted\n")
+
+
+def test_plan_then_apply(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = run(capsys, "sync", "docs", "--lexical", "--plan", "plan.json")
+    assert (code, out.splitlines()[0]) == (0, "would be: 3 added")
+    assert json.loads((project / "plan.json").read_text())["sources"][0]["action"] == "added"
+    (project / "docs/late.txt").write_text("Too late for the plan.\n", encoding="utf-8")
+    code, out, _ = run(capsys, "sync", "docs", "--lexical", "--apply", "plan.json")
+    assert (code, out.splitlines()[0]) == (0, "3 added, 1 skipped")
+    code, _, err = run(capsys, "sync", "docs", "--lexical", "--apply", "plan.json")
+    assert code == 5
+    assert "plan anew" in err
+
+
+def test_watch_syncs_what_changes(project: Path) -> None:
+    pytest.importorskip("watchfiles", reason="needs the extra florilege[watch]")
+    command = [sys.executable, "-m", "florilege", "sync", "docs", "--lexical", "--watch"]
+    env = {**os.environ, "PYTHONPATH": str(ROOT / "src")}
+    process = subprocess.Popen(command, cwd=project, env=env, stdout=subprocess.PIPE, text=True)
+    try:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "3 added\n"
+        process.stdout.readline()
+        time.sleep(1.0)
+        (project / "docs/new.txt").write_text("Something new.\n", encoding="utf-8")
+        assert process.stdout.readline() == "1 added, 3 unchanged\n"
+    finally:
+        process.send_signal(signal.SIGINT)
+        process.wait(timeout=20)
+        process.stdout.close()

@@ -1,4 +1,4 @@
-"""``florilege sources``."""
+"""``florilege sources``: the ledger, and the generations behind it."""
 
 from __future__ import annotations
 
@@ -11,22 +11,44 @@ if TYPE_CHECKING:
 
 
 def add_parser(commands: Any) -> None:
-    """Add the command."""
-    parser = commands.add_parser("sources", help="list the sources of the corpus, or show one")
-    parser.add_argument(
-        "source_id", nargs="?", metavar="SOURCE", help="show this source: its row, chunks and generations"
-    )
-    parser.add_argument("--status", choices=("indexed", "failed", "deleted"), help="only sources of this status")
+    """Add the command and its verbs."""
+    parser = commands.add_parser("sources", help="list, show, compare, restore and delete sources")
     parser.add_argument("--json", action="store_true", help="print JSON")
-    parser.set_defaults(run=run)
+    parser.set_defaults(run=run, verb=_list, status=None)
+    verbs = parser.add_subparsers(metavar="VERB")
+    listing = _verb(verbs, "list", _list, "list the sources (what `sources` alone does)")
+    listing.add_argument("--status", choices=("indexed", "failed", "deleted"), help="only sources of this status")
+    _verb(verbs, "show", _show, "a source's row and its chunks", "source_id")
+    _verb(verbs, "history", _history, "the generations that are kept", "source_id")
+    compare = _verb(verbs, "diff", _diff, "what changed between two generations", "source_id")
+    compare.add_argument("old", nargs="?", type=int, help="default: the newest but the active one")
+    compare.add_argument("new", nargs="?", type=int, help="default: the active one")
+    restore = _verb(verbs, "rollback", _rollback, "go back to an earlier generation", "source_id")
+    restore.add_argument("generation", type=int)
+    pin = _verb(verbs, "pin", _pin, "keep a generation from collection", "source_id")
+    pin.add_argument("generation", type=int)
+    pin.add_argument("--release", action="store_true", help="let it go again")
+    hold = _verb(verbs, "hold", _hold, "keep syncs away from a source", "source_id")
+    hold.add_argument("--release", action="store_true", help="let them at it again")
+    _verb(verbs, "delete", _delete, "delete a source from the corpus", "source_id")
 
 
 def run(args: argparse.Namespace) -> int:
-    """List or show."""
+    """Open the corpus and do the verb."""
     from florilege.apps.cli.project import open_corpus
 
-    with open_corpus(args, dense=None) as corpus:
-        return _show(corpus, args) if args.source_id else _list(corpus, args)
+    with open_corpus(args, dense="default" if args.verb is _rollback else None) as corpus:
+        code: int = args.verb(corpus, args)
+        return code
+
+
+def _verb(verbs: Any, name: str, verb: Any, text: str, *positional: str) -> argparse.ArgumentParser:
+    parser: argparse.ArgumentParser = verbs.add_parser(name, help=text, description=text)
+    for argument in positional:
+        parser.add_argument(argument, metavar="SOURCE" if argument == "source_id" else None)
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    parser.set_defaults(verb=verb)
+    return parser
 
 
 def _list(corpus: Corpus, args: argparse.Namespace) -> int:
@@ -44,12 +66,10 @@ def _list(corpus: Corpus, args: argparse.Namespace) -> int:
         return 0
     on = coloured()
     for row in rows:
-        style = GREEN if row.status == "indexed" else RED
+        status = paint(f"{row.status:<8}", GREEN if row.status == "indexed" else RED, on)
         why = f"  {row.error.get('code')}" if row.error else ""
-        print(
-            f"{paint(f'{row.status:<8}', style, on)} {row.chunk_count:>5} chunks  {row.source_id}{why}"
-            + (f"  {paint(row.title, DIM, on)}" if row.title else "")
-        )
+        title = f"  {paint(row.title, DIM, on)}" if row.title else ""
+        print(f"{status} {row.chunk_count:>5} chunks  {row.source_id}{why}{title}")
     return 0
 
 
@@ -60,23 +80,75 @@ def _show(corpus: Corpus, args: argparse.Namespace) -> int:
     history = corpus.history(args.source_id)
     chunks = corpus.chunks(args.source_id)
     if args.json:
-        print_json(
-            {
-                "source": jsonable(row),
-                "generations": [jsonable(item) for item in history],
-                "chunks": [jsonable(chunk) for chunk in chunks],
-            }
-        )
+        generations = [jsonable(item) for item in history]
+        shown = [jsonable(chunk) for chunk in chunks]
+        print_json({"source": jsonable(row), "generations": generations, "chunks": shown})
         return 0
     on = coloured()
     for name in ("source_id", "status", "title", "media_type", "reader", "indexed_at", "failed_at", "error"):
         value = getattr(row, name)
         if value is not None:
             print(f"{paint(f'{name:<12}', DIM, on)} {value}")
-    for item in history:
-        label = paint("generation", DIM, on)
-        print(f"{label}   {item.generation}.{item.revision} {item.state}, {item.chunk_count} chunks")
     for chunk in chunks:
         where = paint(place(chunk.provenance), DIM, on)
         print(f"{chunk.ordinal:>5}  {len(chunk.content):>5} chars  {chunk.chunk_id}  {where}")
+    return 0
+
+
+def _history(corpus: Corpus, args: argparse.Namespace) -> int:
+    from florilege.apps.cli.view import jsonable, print_json
+
+    corpus.get_source(args.source_id)
+    history = corpus.history(args.source_id)
+    if args.json:
+        print_json([jsonable(item) for item in history])
+        return 0
+    for item in history:
+        when = item.published_at.strftime("%Y-%m-%d %H:%M:%S")
+        pinned = "  pinned" if item.pinned else ""
+        number = f"{item.generation}.{item.revision}"
+        print(f"{number:<8} {item.state:<8} {item.chunk_count:>5} chunks  {when}{pinned}")
+    return 0
+
+
+def _diff(corpus: Corpus, args: argparse.Namespace) -> int:
+    from florilege.apps.cli.view import GREEN, RED, coloured, jsonable, paint, print_json
+
+    found = corpus.diff(args.source_id, args.old, args.new)
+    if args.json:
+        print_json(jsonable(found))
+        return 0
+    on = coloured()
+    for sign, style, chunks in (("-", RED, found.removed), ("+", GREEN, found.added)):
+        for chunk in chunks:
+            text = " ".join(chunk.content.split())
+            print(paint(f"{sign} {text[:160]}{'…' if len(text) > 160 else ''}", style, on))
+    print(
+        f"generation {found.old} to {found.new}: {len(found.added)} added, {len(found.removed)} removed, "
+        f"{len(found.revised)} with other metadata, {found.kept} kept"
+    )
+    return 0
+
+
+def _rollback(corpus: Corpus, args: argparse.Namespace) -> int:
+    number = corpus.rollback(args.source_id, args.generation)
+    print(f"{args.source_id} is at generation {number}, equal to {args.generation}; the content it replaces is held")
+    return 0
+
+
+def _pin(corpus: Corpus, args: argparse.Namespace) -> int:
+    corpus.pin(args.source_id, args.generation, pinned=not args.release)
+    print(f"generation {args.generation} of {args.source_id} is {'released' if args.release else 'pinned'}")
+    return 0
+
+
+def _hold(corpus: Corpus, args: argparse.Namespace) -> int:
+    corpus.hold(args.source_id, held=not args.release)
+    print(f"{args.source_id} is {'released' if args.release else 'held'}")
+    return 0
+
+
+def _delete(corpus: Corpus, args: argparse.Namespace) -> int:
+    corpus.get_source(args.source_id)
+    print(f"{corpus.delete_source(args.source_id)} chunks deleted")
     return 0

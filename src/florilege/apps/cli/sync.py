@@ -7,7 +7,9 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from florilege.model.ledger import SourceResult, SyncResult
+    from florilege.corpus import Corpus
+    from florilege.indexing.sync import SyncPlan
+    from florilege.model.ledger import SourceResult, SyncResult, Usage
 
 
 def add_parser(commands: Any) -> None:
@@ -22,9 +24,13 @@ def add_parser(commands: Any) -> None:
     parser.add_argument("--delete", action="store_true", help="delete sources under these paths that are gone")
     parser.add_argument("--allow-mass-delete", action="store_true", help="delete even more than half of the corpus")
     parser.add_argument("--lexical", action="store_true", help="index words only, no vectors")
-    parser.add_argument("--dry-run", action="store_true", help="tell what would be done, and do nothing")
     parser.add_argument("--verbose", "-v", action="store_true", help="a line for every source")
     parser.add_argument("--json", action="store_true", help="print JSON")
+    how = parser.add_mutually_exclusive_group()
+    how.add_argument("--dry-run", action="store_true", help="tell what would be done and what it costs; do nothing")
+    how.add_argument("--plan", metavar="FILE", help="like --dry-run, and save the plan")
+    how.add_argument("--apply", metavar="FILE", help="do what a saved plan says, unless the corpus has moved on")
+    how.add_argument("--watch", action="store_true", help="go on syncing whenever something changes (extra: watch)")
     parser.set_defaults(run=run)
 
 
@@ -32,52 +38,92 @@ def run(args: argparse.Namespace) -> int:
     """Sync and print what happened. Everything is published for the lexical leg first, then embedded."""
     from florilege.apps.cli.progress import Progress
     from florilege.apps.cli.project import open_corpus
-    from florilege.apps.cli.view import jsonable, print_json
-    from florilege.ingest import load
 
     with Progress(enabled=not args.json) as progress:
         dense: Any = None if args.lexical else "default"
         with open_corpus(args, dense=dense, create=True, on_event=progress) as corpus:
-            result = corpus.sync(
-                load(args.paths),
-                source_set="complete",
-                stale="delete" if args.delete else "keep",
-                allow_mass_delete=args.allow_mass_delete,
-                dry_run=args.dry_run,
-                embed="after",
-            )
+            if args.watch:
+                return _watch(corpus, args)
+            result = _synced(corpus, args)
+    return _told(result, args)
+
+
+def _options(args: argparse.Namespace) -> dict[str, Any]:
+    return {
+        "source_set": "complete",
+        "stale": "delete" if args.delete else "keep",
+        "allow_mass_delete": args.allow_mass_delete,
+    }
+
+
+def _synced(corpus: Corpus, args: argparse.Namespace) -> SyncResult | SyncPlan:
+    from florilege.indexing.sync import SyncPlan
+    from florilege.ingest import load
+
+    documents = load(args.paths)
+    if args.plan:
+        plan = corpus.plan(documents, **_options(args))
+        plan.save(args.plan)
+        return plan
+    if args.apply:
+        return corpus.sync(documents, plan=SyncPlan.load(args.apply), embed="after")
+    return corpus.sync(documents, **_options(args), dry_run=args.dry_run, embed="after")
+
+
+def _watch(corpus: Corpus, args: argparse.Namespace) -> int:
+    from florilege.watching import watch
+
+    code = 0
+    for result in watch(corpus, args.paths, **_options(args), embed="after"):
+        code = _told(result, args)
+        sys.stdout.flush()
+    return code
+
+
+def _told(result: SyncResult | SyncPlan, args: argparse.Namespace) -> int:
+    from florilege.apps.cli.view import DIM, coloured, jsonable, paint, print_json
+    from florilege.indexing.sync import SyncPlan
+
     if args.json:
         print_json(jsonable(result))
     else:
-        _print(result, verbose=args.verbose)
-    return 1 if result.failed else 0
+        on = coloured()
+        actions = [source.action for source in result.sources]
+        for source in result.sources:
+            if args.verbose or source.action in ("failed", "stale"):
+                print(_line(source, on), file=sys.stderr if source.action == "failed" else sys.stdout)
+        order = ("added", "changed", "unchanged", "skipped", "stale", "deleted", "failed")
+        counts = [f"{actions.count(action)} {action}" for action in order if action in actions]
+        planned = isinstance(result, SyncPlan) or result.dry_run
+        print(("would be: " if planned else "") + (", ".join(counts) or "nothing found"))
+        print(paint(_costs(result, planned=planned), DIM, on))
+    failed = any(source.action == "failed" for source in result.sources)
+    return 1 if failed else 0
 
 
-def _print(result: SyncResult, *, verbose: bool) -> None:
-    from florilege.apps.cli.view import DIM, coloured, paint
-
-    on = coloured()
-    for source in result.sources:
-        if verbose or source.action in ("failed", "stale"):
-            stream = sys.stderr if source.action == "failed" else sys.stdout
-            print(_line(source, on), file=stream)
-    actions = ("added", "changed", "unchanged", "skipped", "stale", "deleted", "failed")
-    counts = [f"{getattr(result, action)} {action}" for action in actions if getattr(result, action)]
-    print(("would be: " if result.dry_run else "") + (", ".join(counts) or "nothing found"))
-    facts = [f"{result.chunk_count} chunks", f"{result.embedded} embedded"]
+def _costs(result: SyncResult | SyncPlan, *, planned: bool) -> str:
+    facts = [f"{result.chunk_count} chunks", f"{result.embedded} {'to embed' if planned else 'embedded'}"]
     if result.reused:
         facts.append(f"{result.reused} vectors reused")
-    if result.pending:
-        facts.append(f"{result.pending} waiting for a vector")
-    print(paint(f"{', '.join(facts)} in {result.duration_seconds:.1f} s", DIM, on))
+    pending = getattr(result, "pending", 0)
+    if pending and not planned:
+        facts.append(f"{pending} waiting for a vector")
+    facts += _usage(result.usage) if planned else []
+    seconds = getattr(result, "duration_seconds", None)
+    return ", ".join(facts) + (f" in {seconds:.1f} s" if seconds is not None else "")
 
 
-def _line(source: SourceResult, on: bool) -> str:
+def _usage(usage: Usage) -> list[str]:
+    facts = [f"{usage.tokens} tokens"] if usage.tokens else []
+    return facts + ([f"{usage.cost:.4f} {usage.currency}"] if usage.cost is not None else [])
+
+
+def _line(source: SourceResult | Any, on: bool) -> str:
     from florilege.apps.cli.view import GREEN, RED, YELLOW, paint
 
     style = {"failed": RED, "stale": YELLOW, "skipped": YELLOW}.get(source.action, GREEN)
     why = source.reason or ""
-    if source.error is not None:
-        code, message = source.error.get("code"), source.error.get("message")
-        why = f"{code}: {message}" + (" (as before)" if source.reason == "carried_forward" else "")
+    error = getattr(source, "error", None)
+    if error is not None:
+        why = f"{error['code']}: {error['message']}" + (" (as before)" if source.reason == "carried_forward" else "")
     return f"{paint(f'{source.action:<9}', style, on)} {source.source_id}" + (f"  {why}" if why else "")

@@ -1,0 +1,30 @@
+"""``florilege gc``."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+
+def add_parser(commands: Any) -> None:
+    """Add the command."""
+    parser = commands.add_parser("gc", help="remove old generations and what only they used")
+    parser.add_argument(
+        "--keep", type=int, default=1, metavar="N", help="generations to keep besides the active one (default: 1)"
+    )
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Collect and say what went."""
+    from florilege.apps.cli.project import open_corpus
+    from florilege.apps.cli.view import print_json
+
+    with open_corpus(args, dense=None) as corpus:
+        counts = corpus.gc(keep_generations=args.keep)
+    if args.json:
+        print_json(counts)
+    else:
+        print(", ".join(f"{count} {name}" for name, count in counts.items() if count) or "nothing to remove")
+    return 0
