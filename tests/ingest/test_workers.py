@@ -88,6 +88,15 @@ def test_large_documents_cross_the_pipe(pool: WorkerPool) -> None:
     assert run(pool, b"y" * 30_000_000).endswith(" 30000000")
 
 
+def test_workers_do_not_answer_for_what_their_parent_holds(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("florilege.ingest.workers._RECYCLE_BYTES", 400_000_000)
+    ballast = b"x" * 500_000_000
+    used = WorkerPool(1)
+    assert run(used, b"a").split()[0] == run(used, b"b").split()[0]
+    assert len(ballast) == 500_000_000
+    used.close()
+
+
 def test_threads_share_the_pool(pool: WorkerPool) -> None:
     results: list[str] = []
     threads = [threading.Thread(target=lambda n=n: results.append(run(pool, b"z" * n))) for n in range(10, 22)]
