@@ -124,8 +124,11 @@ def parent_child(
 
 def _related(before: Run, after: Run) -> bool:
     """Whether two neighbouring runs may share a parent."""
-    same_page = before.parts[-1:] and after.parts[:1] and before.parts[-1].page == after.parts[0].page
-    return before.kind == after.kind and bool(same_page) and before.trail[:1] == after.trail[:1]
+    if before.kind != after.kind or not before.parts or not after.parts or before.trail[:1] != after.trail[:1]:
+        return False
+    first = after.parts[0]
+    top = first.role == "heading" and len(first.heading_path) == 1
+    return not top and before.parts[-1].page == first.page
 
 
 def _parent(document: Document, passage: Chunk, parent_id: str, ordinal: int) -> ParentChunk:
