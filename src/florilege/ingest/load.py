@@ -1,4 +1,4 @@
-"""``load``: one name for files, folders, globs and bytes."""
+"""``load``: one name for files, folders, globs, addresses and bytes."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from florilege.ingest.workers import WorkerPool
 
 _MAGIC = re.compile(r"[*?\[]")
+_URL = re.compile(r"https?://", re.I)
 
 What = str | os.PathLike[str] | bytes
 
@@ -42,12 +43,13 @@ def load(
     time_limit: float = 30.0,
     isolate: bool = True,
     pool: WorkerPool | None = None,
+    allow_private: str | Sequence[str] = (),
 ) -> LoadListing:
     """Find sources and read them lazily.
 
-    ``what`` is a file, a folder (all below it), a glob (``**`` crosses folders), bytes, or an iterable of these; a
-    source reached twice is listed once. Source ids are relative to ``root`` (default: the folder of the project, see
-    :func:`florilege.ingest.paths.project_root`), file URIs outside it.
+    ``what`` is a file, a folder (all below it), a glob (``**`` crosses folders), an http(s) address, bytes, or an
+    iterable of these; a source reached twice is listed once. Ids of files are relative to ``root`` (default: the folder
+    of the project, see :func:`florilege.ingest.paths.project_root`), file URIs outside it.
 
     A folder or glob leaves out what ``.gitignore``, ``.florilegeignore``, the defaults (version control, caches) or
     ``ignore`` (patterns of the same language) say, hidden names unless ``hidden``, and links unless ``links`` (then
@@ -58,6 +60,8 @@ def load(
     ``readers`` are asked before the shipped ones and run in this process. ``max_bytes`` and ``time_limit`` (seconds,
     plus 0.2 a page) bound one source. Native parsers run in the worker processes of ``pool`` (default: two, shared);
     ``isolate=False`` reads in this process, where a parser's crash is fatal.
+
+    Addresses are fetched from the public internet only; ``allow_private`` names hosts that may lie elsewhere.
 
     Iterating yields :class:`Loaded` and :class:`Failed` in a stable order. Raises :class:`ConfigError` for options.
     """
@@ -79,7 +83,7 @@ def load(
     items: list[Any] = [what]
     if isinstance(what, Iterable) and not isinstance(what, (str, bytes, os.PathLike)):
         items = list(what)
-    return LoadListing([_listing(item, top, reading, walk, name) for item in items])
+    return LoadListing([_listing(item, top, reading, walk, name, _strings(allow_private)) for item in items])
 
 
 class LoadListing:
@@ -163,15 +167,24 @@ class BytesSource:
         return Loaded(document)
 
 
-def _listing(item: Any, root: str, reading: Reading, walk: Walk, name: str | None) -> FolderListing | SingleListing:
+def _listing(
+    item: Any, root: str, reading: Reading, walk: Walk, name: str | None, allowed: tuple[str, ...]
+) -> FolderListing | SingleListing:
     if isinstance(item, bytes):
         source = BytesSource(item, name, reading)
         return SingleListing(source.source_id, source)
     if not isinstance(item, (str, os.PathLike)):
-        raise ConfigError(f"cannot load a {type(item).__name__}: give paths, globs or bytes", code="bad_option")
+        raise ConfigError(
+            f"cannot load a {type(item).__name__}: give paths, globs, addresses or bytes", code="bad_option"
+        )
     text = os.fspath(item)
     if isinstance(text, bytes):
         text = os.fsdecode(text)
+    if _URL.match(text):
+        from florilege.ingest.urls import UrlSource
+
+        address = UrlSource(text, reading, allowed)
+        return SingleListing(address.source_id, address)
     if _MAGIC.search(text) and not os.path.lexists(text):
         return _glob(text, root, reading, walk)
     return _path(text, root, reading, walk)

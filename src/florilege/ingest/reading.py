@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, BinaryIO
 
+from florilege.ingest.media import PLAIN
 from florilege.ingest.sniff import ENCRYPTED_OFFICE, UNKNOWN, sniff
 from florilege.interfaces.sources import Reader, ReadResult
 from florilege.model.document import Document, Failed
@@ -115,12 +116,18 @@ class Reading:
         *,
         source_id: str,
         name: str | None = None,
+        hint: str | None = None,
         uri: str | None = None,
         revision: str | None = None,
         opener: Callable[[], bytes] | None = None,
     ) -> Document:
-        """Read ``data``; raises :class:`ReadError` with a code, ``source_id`` and the reader's mark in ``stage``."""
+        """Read ``data``; raises :class:`ReadError` with a code, ``source_id`` and the reader's mark in ``stage``.
+
+        ``hint`` is the media type its carrier declares, taken when the content and the name say no more than text.
+        """
         media_type = self.media_type or sniff(io.BytesIO(data), name)
+        if hint is not None and media_type == PLAIN:
+            media_type = hint
         reader = self._find(media_type)
         mark = _mark(reader)
         try:
