@@ -122,6 +122,7 @@ def _given(documents: object) -> Iterator[Given]:
     if not isinstance(documents, Iterable):
         raise ConfigError(f"sync takes documents or load results, not a {type(documents).__name__}")
     for number, item in enumerate(documents):
-        if not isinstance(item, (Document, Loaded, Failed, Source)):
+        # Not isinstance(item, Source): that would look at ``reader``, which may open the file.
+        if not isinstance(item, (Document, Loaded, Failed)) and not hasattr(item, "read"):
             raise ConfigError(f"sync: item {number} is a {type(item).__name__}, not a document or load result")
         yield item
