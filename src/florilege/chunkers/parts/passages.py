@@ -137,6 +137,10 @@ class Passages:
         self.run = run
         self.context = context
         self._starts = [part.span.start for part in run.parts]
+        self._plain = all(
+            part.page is None and part.sheet is None and part.table is None and part.json_path is None
+            for part in run.parts
+        )
         self._boxes: dict[int, Boxes] = {}
         self._metadata = dict(document.metadata)
         if context.shortened:
@@ -165,6 +169,7 @@ class Passages:
         only = parts[0].part_id if len(parts) == 1 else None
         derived = derived or any(part.confidence == "derived" for part in parts)
         self._ordinal += 1
+        placed = [] if self._plain else parts
         return Chunk(
             source_id=document.source_id,
             namespace=document.namespace,
@@ -174,10 +179,10 @@ class Passages:
             metadata=dict(self._metadata),
             provenance=Provenance(
                 part_ids=tuple([part.part_id for part in parts]),
-                pages=_distinct([part.page for part in parts]),
-                sheets=_distinct([part.sheet for part in parts]),
-                tables=_distinct([part.table for part in parts]),
-                json_paths=_distinct([part.json_path for part in parts]),
+                pages=_distinct([part.page for part in placed]),
+                sheets=_distinct([part.sheet for part in placed]),
+                tables=_distinct([part.table for part in placed]),
+                json_paths=_distinct([part.json_path for part in placed]),
                 cell_ranges=cell_ranges,
                 headings=self._trail,
                 source_spans=tuple([Span(start, end, only) for start, end in sources]),
@@ -210,4 +215,6 @@ class Passages:
 
 
 def _distinct(values: Sequence[_T | None]) -> tuple[_T, ...]:
+    if not values:
+        return ()
     return tuple(dict.fromkeys([value for value in values if value is not None]))
