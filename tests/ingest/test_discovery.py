@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import random
+import shutil
 import sqlite3
+import subprocess
 from pathlib import Path
 
 import pytest
 
+import florilege.ingest.files as files
 import florilege.ingest.paths as paths
 from florilege.ingest import load, read_bytes
 from florilege.ingest.ignore import IgnoreRules, glob_regex, is_ignored
@@ -212,18 +217,55 @@ def test_failures_are_records_with_codes(tmp_path: Path) -> None:
     assert special.code == "not_a_file"
 
 
-def test_unreadable_files_and_folders_fail_alone(tmp_path: Path) -> None:
+def test_unreadable_files_and_folders_fail_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write(tmp_path, "a.md", "locked/b.md", "secret.md")
-    if os.geteuid() == 0:
-        pytest.skip("root may read everything")
-    (tmp_path / "secret.md").chmod(0)
-    (tmp_path / "locked").chmod(0)
+    real_open, real_scan = os.open, os.scandir
+
+    def guarded_open(path: str, flags: int) -> int:
+        if path.endswith("secret.md"):
+            raise PermissionError(13, "Permission denied")
+        return real_open(path, flags)
+
+    def guarded_scan(path: str) -> object:
+        if path.endswith("locked"):
+            raise PermissionError(13, "Permission denied")
+        return real_scan(path)
+
+    monkeypatch.setattr(files.os, "open", guarded_open)
+    monkeypatch.setattr(files.os, "scandir", guarded_scan)
     listing = load(tmp_path, root=tmp_path)
     outcomes = {result.source_id: getattr(result, "code", "ok") for result in listing}
-    (tmp_path / "locked").chmod(0o700)
     assert outcomes == {"a.md": "ok", "locked": "permission", "secret.md": "permission"}
     assert not listing.complete_for("locked/b.md")
     assert listing.complete_for("gone.md")
+    assert all(result.retryable for result in listing if isinstance(result, Failed))
+
+
+@pytest.mark.skipif(shutil.which("git") is None, reason="compares with git, which is not here")
+def test_ignoring_agrees_with_git(tmp_path: Path) -> None:
+    chance = random.Random(7)
+    names = ["a", "b", "c.md", "d.tmp", "ab", "a b", "[x]"]
+    atoms = ["a", "b", "*", "?", "**", "*.md", "[ab]", "[!a]", "c.*", "a*", "d.tmp", "\\[x\\]", "a\\ b", "**a", "a**"]
+
+    def pattern() -> str:
+        body = "/".join(chance.choice(atoms) for _ in range(chance.randint(1, 3)))
+        return chance.choice(["", "", "!"]) + chance.choice(["", "", "/"]) + body + chance.choice(["", "", "/"])
+
+    for number in range(15):
+        root = tmp_path / str(number)
+        subprocess.run(["git", "init", "-q", str(root)], check=True)
+        for _ in range(12):
+            path = root.joinpath(*(chance.choice(names) for _ in range(chance.randint(1, 4))))
+            with contextlib.suppress(OSError):
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_text("x")
+        (root / ".gitignore").write_text("\n".join(pattern() for _ in range(4)))
+        if (root / "a").is_dir():
+            (root / "a" / ".gitignore").write_text(pattern())
+        command = ["git", "-C", str(root), "ls-files", "-z", "--others", "--exclude-standard"]
+        listed = subprocess.run(command, check=True, capture_output=True, text=True).stdout.split("\0")
+        expected = [name for name in listed if name and not name.rsplit("/", 1)[-1].startswith(".")]
+        assert sorted(ids(root, root=root)) == sorted(expected)
 
 
 def test_completeness_is_about_what_was_named(tmp_path: Path) -> None:

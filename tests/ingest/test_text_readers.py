@@ -46,6 +46,9 @@ def test_declared_and_guessed_encodings() -> None:
     assert decode(data, "cp1252").text.startswith("Größe")
     assert decode(data, "no-such-encoding").warnings[0].code == "guessed_encoding"
     assert decode("é".encode(), "latin-1").text == "é"  # what is UTF-8 is UTF-8
+    torn = decode(("Größe und Maß der Ärzte, schön. " * 9).encode() + b"\xff end")
+    assert torn.text.endswith("schön. \ufffd end")
+    assert torn.warnings[0].code == "undecodable"
 
 
 def test_characters_no_store_keeps_are_replaced_before_offsets_are_taken() -> None:

@@ -108,7 +108,11 @@ class Reading:
 
     def reader_mark(self, stream: BinaryIO, name: str | None) -> str:
         """The id and version of what would read this, as in ``pdf/1``; ``none/1`` when nothing would."""
-        return _mark(self._find(self.media_type or sniff(stream, name)))
+        return self.mark(self.media_type or sniff(stream, name))
+
+    def mark(self, media_type: str) -> str:
+        """The same for a media type."""
+        return _mark(self._find(media_type))
 
     def document(
         self,

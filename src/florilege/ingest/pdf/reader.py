@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from typing import Any
@@ -15,6 +16,7 @@ from florilege.interfaces.sources import ReadResult
 from florilege.model.errors import ReadError
 
 MAX_PAGES = 5000
+_pdfium = threading.Lock()
 _SCAN_COVER = 0.5
 _MIN_RULES = 4
 _MAX_OBJECTS = 2000
@@ -26,7 +28,7 @@ _NO_TITLE = re.compile(
 
 
 class PdfReader:
-    """PDF by PDFium. Not thread-safe: one call at a time in a process.
+    """PDF by PDFium, which is not thread-safe: calls in one process wait for one another.
 
     Pages are numbered from 1. A page without text has an empty part, with the warning ``needs_ocr`` when an image
     covers half of it; text drawn invisibly over a scan is ``confidence="derived"``.
@@ -41,24 +43,26 @@ class PdfReader:
 
     def pages(self, content: bytes) -> int:
         """How many pages will be read; 0 when it does not open."""
-        try:
-            document = _open(content)
-        except ReadError:
-            return 0
-        try:
-            return min(len(document), MAX_PAGES)
-        finally:
-            document.close()
+        with _pdfium:
+            try:
+                document = _open(content)
+            except ReadError:
+                return 0
+            try:
+                return min(len(document), MAX_PAGES)
+            finally:
+                document.close()
 
     def read(self, content: bytes, media_type: str) -> ReadResult:
         """Read ``content``. Raises :class:`ReadError` ``encrypted`` or ``damaged``."""
-        document = _open(content)
-        finder = self._table_finder(content)
-        try:
-            return self._read(document, finder)
-        finally:
-            finder.close()
-            document.close()
+        with _pdfium:
+            document = _open(content)
+            finder = self._table_finder(content)
+            try:
+                return self._read(document, finder)
+            finally:
+                finder.close()
+                document.close()
 
     def _read(self, document: Any, finder: TableFinder) -> ReadResult:
         assembly = Assembly()

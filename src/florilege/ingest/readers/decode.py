@@ -54,7 +54,7 @@ def decode(data: bytes, declared: str | None = None) -> Decoded:
                 return _decoded(data, name, errors="strict")
             except UnicodeDecodeError:
                 continue
-    return _guessed(data)
+    return _decoded(data, "utf-8", errors="replace") if _is_mostly_utf8(data) else _guessed(data)
 
 
 def _known(declared: str | None) -> str | None:
@@ -110,6 +110,14 @@ def _is_utf8(data: bytes) -> bool:
     except UnicodeDecodeError:
         return False
     return True
+
+
+def _is_mostly_utf8(data: bytes) -> bool:
+    """Whether ten times as many characters beyond ASCII are right in UTF-8 as are broken."""
+    text = data.decode("utf-8", "replace")
+    broken = text.count("\ufffd")
+    wide = len(text) - len(text.encode("ascii", "ignore"))
+    return wide - broken > 10 * broken
 
 
 def _guessed(data: bytes) -> Decoded:
