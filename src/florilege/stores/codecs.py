@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from florilege.interfaces.embedding import EmbeddingSpace
 from florilege.model.chunk import ParentRef, Provenance
 from florilege.model.document import Document, IngestWarning, Part, Span
 from florilege.model.errors import EmbeddingError
@@ -197,3 +198,46 @@ def decode_vectors(blobs: Sequence[bytes], dimensions: int) -> Any:
     import numpy as np
 
     return np.frombuffer(b"".join(blobs), dtype="<f2").reshape(len(blobs), dimensions)
+
+
+def encode_sparse(vectors: Sequence[Mapping[int, float]], dimensions: int, count: int) -> list[bytes]:
+    """Sparse vectors as blobs: ids as little-endian u32, rising, then their weights as float32.
+
+    Raises :class:`EmbeddingError` (code ``bad_vector``) naming the position of one with an id outside ``dimensions`` or
+    a weight that float32 does not hold as finite and above 0.
+    """
+    import numpy as np
+
+    if len(vectors) != count:
+        raise EmbeddingError(f"{count} sparse vectors were expected, there are {len(vectors)}", code="bad_vector")
+    blobs = []
+    for place, vector in enumerate(vectors):
+        ids = np.array(sorted(vector), dtype=np.int64)
+        with np.errstate(over="ignore"):
+            weights = np.array([vector[id] for id in ids.tolist()], dtype=np.float64).astype("<f4")
+        if len(ids) and not (
+            ids[0] >= 0 and ids[-1] < dimensions and (weights > 0).all() and np.isfinite(weights).all()
+        ):
+            raise EmbeddingError(
+                f"sparse vector {place} of {count} has an id outside the space's {dimensions}, or a weight that is not "
+                "above 0 and finite",
+                code="bad_vector",
+            )
+        blobs.append(ids.astype("<u4").tobytes() + weights.tobytes())
+    return blobs
+
+
+def decode_sparse(blobs: Sequence[bytes]) -> tuple[Any, Any, Any]:
+    """The blobs' sizes (int64), then all their ids (u32) and weights (float32), one after the other."""
+    import numpy as np
+
+    sizes = np.fromiter((len(blob) // 8 for blob in blobs), dtype=np.int64, count=len(blobs))
+    ids = np.frombuffer(b"".join(blob[: len(blob) // 2] for blob in blobs), dtype="<u4")
+    weights = np.frombuffer(b"".join(blob[len(blob) // 2 :] for blob in blobs), dtype="<f4")
+    return sizes, ids, weights
+
+
+def encode_of(space: EmbeddingSpace, vectors: Any, count: int) -> list[bytes]:
+    """Vectors as blobs, by the kind of their space."""
+    encode = encode_sparse if space.sparse else encode_vectors
+    return encode(vectors, space.dimensions, count)

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from florilege.interfaces.stores import SourceWrite
+from florilege.interfaces.stores import ChunkVectors, SourceWrite
 from florilege.model.chunk import Chunk, ParentChunk
 from florilege.model.errors import ChunkingError, ConfigError
 from florilege.model.hashing import digest, hexdigest
@@ -46,6 +46,11 @@ class Prepared:
     @property
     def source_id(self) -> str:
         return self.write.record.source_id
+
+    @property
+    def vectors(self) -> list[ChunkVectors]:
+        """What the write says of vectors; keys stand at the rows' ordinals."""
+        return [vectors for vectors in (self.write.vectors, self.write.sparse) if vectors is not None]
 
 
 def prepare(
@@ -133,8 +138,11 @@ def _check(namespace: str, write: SourceWrite) -> None:
     source_id = write.record.source_id
     if write.record.namespace != namespace:
         raise ConfigError(f"record of {source_id!r} names namespace {write.record.namespace!r}, not {namespace!r}")
-    if write.vectors is not None and len(write.vectors.keys) != len(write.chunks):
-        raise ConfigError(f"{source_id!r}: {len(write.vectors.keys)} vector keys for {len(write.chunks)} chunks")
+    for vectors, sparse in ((write.vectors, False), (write.sparse, True)):
+        if vectors is not None and len(vectors.keys) != len(write.chunks):
+            raise ConfigError(f"{source_id!r}: {len(vectors.keys)} vector keys for {len(write.chunks)} chunks")
+        if vectors is not None and vectors.space.sparse is not sparse:
+            raise ConfigError(f"{source_id!r}: space {vectors.space.identity} is not of the leg it was given for")
     seen: set[str] = set()
     for chunk in write.chunks:
         problem = None

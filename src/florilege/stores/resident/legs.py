@@ -1,15 +1,16 @@
-"""The two legs over blocks: BM25 and the exact dense scan. Both give the best rows, ties at the cut included."""
+"""The legs over blocks: BM25, the exact dense scan, sparse products. Each gives its best rows, ties at the cut too."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from florilege.stores.resident.blocks import Block, Codes, Ints, Mask
+from florilege.stores.resident.blocks import Block
+from florilege.stores.resident.postings import Ints, Mask
 
 K1 = 0.9
 B = 0.4
@@ -22,6 +23,9 @@ class Found(NamedTuple):
 
     rows: Ints
     scores: npt.NDArray[np.float32]
+
+
+NONE = Found(np.empty(0, dtype=np.int64), np.empty(0, dtype=np.float32))
 
 
 def lexical(
@@ -115,6 +119,26 @@ def dense(
     return _best(rows, scores, depth)
 
 
+def sparse(
+    blocks: Sequence[Block], matching: Sequence[Mask], space: int, query: Mapping[int, float], depth: int
+) -> Found:
+    """The matching rows with the largest products with ``query``, exactly; rows that share no id are left out.
+
+    ``matching`` already leaves out rows without a vector. Products are summed in float64 by rising id and rounded to
+    float32.
+    """
+    ids = sorted(query)
+    rows, scores = [], []
+    for block, match in zip(blocks, matching, strict=True):
+        sums = np.zeros(len(block))
+        for id, (positions, weights) in zip(ids, block.weights[space].postings(ids), strict=True):
+            sums[positions] += query[id] * weights.astype(np.float64)
+        hits = np.flatnonzero((sums > 0) & match)
+        rows.append(block.row[hits])
+        scores.append(sums[hits].astype(np.float32))
+    return _best(rows, scores, depth)
+
+
 def _cut(scores: npt.NDArray[np.float32], depth: int) -> float:
     """The score of the last of the ``depth`` best."""
     if len(scores) <= depth:
@@ -124,7 +148,7 @@ def _cut(scores: npt.NDArray[np.float32], depth: int) -> float:
 
 def _best(rows: Sequence[Ints], scores: Sequence[npt.NDArray[np.float32]], depth: int) -> Found:
     if not rows or depth < 1:
-        return Found(np.empty(0, dtype=np.int64), np.empty(0, dtype=np.float32))
+        return NONE
     joined, values = np.concatenate(rows), np.concatenate(scores)
     keep = values >= _cut(values, depth)
     return Found(joined[keep], values[keep])
@@ -162,8 +186,3 @@ def _numpy_products(query: npt.NDArray[np.int8], codes: npt.NDArray[np.int8]) ->
     for start in range(0, len(codes), 4096):  # exact: products stay below 2**24 up to 1,040 dimensions
         np.matmul(codes[start : start + 4096].astype(np.float32), wide, out=out[start : start + 4096])
     return out
-
-
-def with_vector(codes: Codes, seq: int) -> Mask:
-    """Which rows have a vector at ``seq``."""
-    return codes.since <= seq

@@ -14,7 +14,8 @@ import numpy as np
 from florilege.model.filters import SYSTEM_FIELDS, And, Condition, Filter, Not, Or, Path, kind, leaves
 from florilege.model.matching import MISSING, holds, lookup
 from florilege.stores.fields import Fields
-from florilege.stores.resident.blocks import Block, Ints, Mask
+from florilege.stores.resident.blocks import Block
+from florilege.stores.resident.postings import Ints, Mask
 
 _KEPT_MASKS = 64
 _SOURCE = ("$source_id",)

@@ -10,7 +10,8 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from florilege.stores.resident.blocks import Block, Codes, Ints, Words, join
+from florilege.stores.resident.blocks import Block, Codes, join
+from florilege.stores.resident.postings import Ints, Mask, Postings, Weights, Words
 
 _DEAD_SHARE = 0.25
 
@@ -21,6 +22,18 @@ class Vectors(NamedTuple):
     rows: Ints
     since: Ints
     half: npt.NDArray[np.float16]
+
+
+class SparseVectors(NamedTuple):
+    """Sparse vectors of some rows: row i of ``entries`` is that of ``rows[i]``, from number ``since[i]`` on."""
+
+    rows: Ints
+    since: Ints
+    entries: Postings
+
+    def of(self, here: Mask) -> SparseVectors:
+        """Those of some of the rows."""
+        return SparseVectors(self.rows[here], self.since[here], self.entries.of(here))
 
 
 class Feed(Protocol):
@@ -52,6 +65,14 @@ class Feed(Protocol):
         """How long the space's vectors are."""
         ...
 
+    def sparse(self, space: int, rows: Ints) -> SparseVectors:
+        """The sparse vectors there are of these rows."""
+        ...
+
+    def sparse_filled(self, space: int, after: int) -> SparseVectors:
+        """The sparse vectors rows have taken after ``after``."""
+        ...
+
     def reworded(self, after: int) -> bool:
         """Whether lexemes were made anew after ``after``."""
         ...
@@ -69,28 +90,35 @@ class Resident:
         self._lock = threading.Lock()
         self._words = False
         self._spaces: frozenset[int] = frozenset()
+        self._sparse: frozenset[int] = frozenset()
         self._blocks: tuple[Block, ...] = ()
         self.low = 0
         self.high = 0
 
-    def at(self, seq: int, *, words: bool = False, space: int | None = None) -> tuple[Block, ...] | None:
+    def at(
+        self, seq: int, *, words: bool = False, space: int | None = None, sparse: int | None = None
+    ) -> tuple[Block, ...] | None:
         """Blocks good for a search at ``seq`` with these legs; None when ``seq`` is too old for what is kept here."""
-        if self._ready(seq, words, space):
+        if self._ready(seq, words, space, sparse):
             return self._blocks
         with self._lock:
             if self.low and seq < self.low:
                 return None
-            if not self._ready(seq, words, space):
+            if not self._ready(seq, words, space, sparse):
                 with self._feed() as feed:
-                    self._load_legs(feed, words, space)
+                    self._load_legs(feed, words, space, sparse)
                     self._refresh(feed, seq)
             return self._blocks
 
-    def _ready(self, seq: int, words: bool, space: int | None) -> bool:
-        loaded = (self._words or not words) and (space is None or space in self._spaces)
+    def _ready(self, seq: int, words: bool, space: int | None, sparse: int | None) -> bool:
+        loaded = (
+            (self._words or not words)
+            and (space is None or space in self._spaces)
+            and (sparse is None or sparse in self._sparse)
+        )
         return loaded and bool(self.low) and self.low <= seq <= self.high
 
-    def _load_legs(self, feed: Feed, words: bool, space: int | None) -> None:
+    def _load_legs(self, feed: Feed, words: bool, space: int | None, sparse: int | None) -> None:
         """Give the blocks there are the legs they lack."""
         if words and not self._words:
             for block in self._blocks:
@@ -100,6 +128,10 @@ class Resident:
             for block in self._blocks:
                 block.codes[space] = _codes(feed, space, block.row)
             self._spaces |= {space}
+        if sparse is not None and sparse not in self._sparse:
+            for block in self._blocks:
+                block.weights[sparse] = _weights(feed, sparse, block)
+            self._sparse |= {sparse}
 
     def _refresh(self, feed: Feed, seq: int) -> None:
         after = self.high
@@ -115,6 +147,10 @@ class Resident:
             for block in blocks:
                 places, here = block.positions(filled.rows)
                 block.codes[space].fill(places[here], filled.since[here], filled.half[here])
+        for space in self._sparse if blocks else ():
+            taken = feed.sparse_filled(space, after)
+            for block in blocks:
+                block.weights[space] = _with(block.weights[space], block, taken)
         if blocks and self._words and feed.reworded(after):
             for block in blocks:
                 block.words = _aligned_words(feed, block.row)
@@ -126,6 +162,8 @@ class Resident:
                 block.words = _aligned_words(feed, rows)
             for space in self._spaces:
                 block.codes[space] = _codes(feed, space, rows)
+            for space in self._sparse:
+                block.weights[space] = _weights(feed, space, block)
             blocks.append(block)
         self._blocks, self.low = self._tidied(blocks, low)
         self.high = feed.newest
@@ -159,8 +197,8 @@ def _aligned_words(feed: Feed, rows: Ints) -> Words:
         place = position.get(int(row))
         part = slice(0, 0) if place is None else slice(int(words.offsets[place]), int(words.offsets[place + 1]))
         lengths.append(0 if place is None else int(words.lengths[place]))
-        terms.append(words.terms[part].tobytes())
-        counts.append(words.counts[part].tobytes())
+        terms.append(words.ids[part].tobytes())
+        counts.append(words.values[part].tobytes())
     return Words.from_blobs(lengths, terms, counts)
 
 
@@ -174,3 +212,16 @@ def _codes(feed: Feed, space: int, rows: Ints) -> Codes:
         places = order[np.searchsorted(rows, found.rows, sorter=order)]
     codes.fill(places, found.since, found.half)
     return codes
+
+
+def _weights(feed: Feed, space: int, block: Block) -> Weights:
+    return _with(Weights.none(len(block)), block, feed.sparse(space, block.row))
+
+
+def _with(weights: Weights, block: Block, taken: SparseVectors) -> Weights:
+    """``weights`` with those of ``taken`` that are of this block's rows."""
+    places, here = block.positions(taken.rows)
+    if not here.any():
+        return weights
+    mine = taken.of(here)
+    return weights.filled(places[here], mine.since, mine.entries)

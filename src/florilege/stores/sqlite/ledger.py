@@ -171,7 +171,8 @@ def _counts(connection: sqlite3.Connection, namespace: str) -> dict[str, Any]:
         " WHERE g.ns = ? AND g.published_seq IS NOT NULL AND r.died IS NULL",
         (ns,),
     ).fetchone()
-    space = connection.execute("SELECT space FROM namespace WHERE pk = ?", (ns,)).fetchone()
+    spaces = connection.execute("SELECT space, sparse_space FROM namespace WHERE pk = ?", (ns,)).fetchone()
+    dense, sparse = spaces or (None, None)
     return {
         "sources": sum(statuses.values()),
         "statuses": statuses,
@@ -180,7 +181,8 @@ def _counts(connection: sqlite3.Connection, namespace: str) -> dict[str, Any]:
         "chunks": chunks,
         "parents": parents,
         "pending_vectors": pending,
-        "space": space[0] if space else None,
+        "space": dense,
+        "sparse_space": sparse,
     }
 
 

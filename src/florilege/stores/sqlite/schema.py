@@ -18,7 +18,7 @@ from florilege.model.errors import ConfigError, Corrupt
 APPLICATION_ID = 0x464C4F52
 """``FLOR`` in the header of every store.db."""
 
-VERSION = 1
+VERSION = 2
 
 _MAGIC = b"SQLite format 3\x00"
 
@@ -174,7 +174,12 @@ CREATE TABLE lease (
 ) WITHOUT ROWID;
 """
 
-_MIGRATIONS: dict[int, str] = {}
+_MIGRATIONS: dict[int, str] = {
+    1: """
+ALTER TABLE namespace ADD COLUMN sparse_space TEXT;
+ALTER TABLE space ADD COLUMN sparse INTEGER NOT NULL DEFAULT 0;
+"""
+}
 """What brings a store of version n to n + 1."""
 
 

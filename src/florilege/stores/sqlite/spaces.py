@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from florilege.interfaces.embedding import EmbeddingSpace
-from florilege.interfaces.stores import Fence, PendingVector
+from florilege.interfaces.stores import Fence, PendingVector, VectorLeg
 from florilege.model.failpoints import failpoint
 from florilege.stores.sqlite.connection import Database
 from florilege.stores.sqlite.leases import check_fence
+from florilege.stores.sqlite.vectors import column_of
 from florilege.stores.sqlite.writing.rows import add_change, namespace_key, space_key
 
 _LACKING = (
@@ -49,21 +50,27 @@ class Spaces:
             )
             failpoint("enqueue")
 
-    def switch(self, namespace: str, space: EmbeddingSpace, fence: Fence | None) -> int:
+    def switch(
+        self, namespace: str, space: EmbeddingSpace, leg: VectorLeg, but: Collection[int], fence: Fence | None
+    ) -> int:
         """See :meth:`florilege.interfaces.stores.DataStore.switch_space`."""
+        column = column_of(space, leg)
+        excused = frozenset(but)
         with self._database.write() as connection:
             check_fence(connection, namespace, fence)
             ns = namespace_key(connection, namespace, create=True)
             pk = space_key(connection, space, create=True)
-            (lacking,) = connection.execute(f"SELECT count(*) {_LACKING}", (ns, 0, pk)).fetchone()
+            rows = connection.execute(f"SELECT r.pk {_LACKING}", (ns, 0, pk))
+            lacking = sum(row not in excused for (row,) in rows)
             if lacking:
-                return int(lacking)
+                return lacking
             failpoint("switch")
+            connection.execute(f"UPDATE namespace SET {column} = ? WHERE pk = ?", (space.identity, ns))
             connection.execute(
                 "DELETE FROM embed_queue WHERE row IN (SELECT r.pk FROM generation g JOIN row r ON r.first_gen = g.pk"
-                " WHERE g.ns = ?) AND space <> ?",
-                (ns, pk),
+                " WHERE g.ns = ?1) AND space NOT IN (SELECT s.pk FROM namespace n JOIN space s"
+                " ON s.identity IN (n.space, n.sparse_space) WHERE n.pk = ?1)",
+                (ns,),
             )
-            connection.execute("UPDATE namespace SET space = ? WHERE pk = ?", (space.identity, ns))
             add_change(connection, "vectors", ns)
         return 0

@@ -6,13 +6,21 @@ import itertools
 import os
 import threading
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from florilege.interfaces.embedding import EmbeddingSpace
-from florilege.interfaces.stores import Capabilities, Fence, PendingVector, RunRecord, SourceWrite, WriteOutcome
+from florilege.interfaces.stores import (
+    Capabilities,
+    Fence,
+    PendingVector,
+    RunRecord,
+    SourceWrite,
+    VectorLeg,
+    WriteOutcome,
+)
 from florilege.model.filters import OPERATORS, Filter
 from florilege.model.ledger import GenerationRecord, SourceRecord, Version
 from florilege.stores.fields import Fields
@@ -44,7 +52,7 @@ class SQLiteStore:
     """
 
     capabilities = Capabilities(
-        legs=frozenset({"dense", "lexical"}),
+        legs=frozenset({"dense", "sparse", "lexical"}),
         transactions=True,
         snapshots=True,
         concurrent_writers=True,
@@ -213,20 +221,24 @@ class SQLiteStore:
 
     # -- vectors --------------------------------------------------------------------------------------------------
 
-    def bind_space(self, namespace: str, space: EmbeddingSpace) -> None:
-        """Bind the namespace to this dense space; ConfigError when it has another."""
-        self._vectors.bind(namespace, space)
+    def bind_space(self, namespace: str, space: EmbeddingSpace, *, leg: VectorLeg = "dense") -> None:
+        """Bind this leg of the namespace to this space; ConfigError when it has another."""
+        self._vectors.bind(namespace, space, leg)
 
-    def bound_space(self, namespace: str) -> str | None:
-        """The identity of the dense space the namespace is bound to."""
-        return self._vectors.bound(namespace)
+    def bound_space(self, namespace: str, *, leg: VectorLeg = "dense") -> str | None:
+        """The identity of the space this leg of the namespace is bound to."""
+        return self._vectors.bound(namespace, leg)
 
     def missing_vectors(self, space: EmbeddingSpace, keys: Sequence[bytes]) -> set[bytes]:
         """Which of these keys the store has no vector for."""
         return self._vectors.missing(space, keys)
 
     def put_vectors(self, space: EmbeddingSpace, keys: Sequence[bytes], vectors: Any) -> None:
-        """Keep vectors by content key; keys that are there already are left as they are."""
+        """Keep dense vectors by content key; keys that are there already are left as they are."""
+        self._vectors.put(space, keys, vectors)
+
+    def put_sparse(self, space: EmbeddingSpace, keys: Sequence[bytes], vectors: Sequence[Mapping[int, float]]) -> None:
+        """Keep sparse vectors by content key; keys that are there already are left as they are."""
         self._vectors.put(space, keys, vectors)
 
     def pending_vectors(
@@ -263,9 +275,17 @@ class SQLiteStore:
         """Let these chunks wait for a vector of this space under the keys they bring."""
         self._spaces.enqueue(namespace, space, pending, fence)
 
-    def switch_space(self, namespace: str, space: EmbeddingSpace, *, fence: Fence | None = None) -> int:
-        """Bind the namespace to another space unless visible chunks lack a vector of it; returns how many do."""
-        return self._spaces.switch(namespace, space, fence)
+    def switch_space(
+        self,
+        namespace: str,
+        space: EmbeddingSpace,
+        *,
+        leg: VectorLeg = "dense",
+        but: Collection[int] = (),
+        fence: Fence | None = None,
+    ) -> int:
+        """Bind the leg to another space unless visible chunks (not in ``but``) lack a vector of it; how many do."""
+        return self._spaces.switch(namespace, space, leg, but, fence)
 
     # -- stage results --------------------------------------------------------------------------------------------
 

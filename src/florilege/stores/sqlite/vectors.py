@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from florilege.interfaces.embedding import EmbeddingSpace
-from florilege.interfaces.stores import Fence, PendingVector
+from florilege.interfaces.stores import Fence, PendingVector, VectorLeg
 from florilege.model.errors import ConfigError
 from florilege.model.failpoints import failpoint
 from florilege.stores import codecs
@@ -23,23 +23,35 @@ _WAITING = (
 )
 
 
+SPACE_COLUMNS: dict[VectorLeg, str] = {"dense": "space", "sparse": "sparse_space"}
+"""Where a namespace keeps what its legs are bound to."""
+
+
+def column_of(space: EmbeddingSpace, leg: VectorLeg) -> str:
+    """The leg's column; ConfigError for a space of the other kind."""
+    if space.sparse is not (leg == "sparse"):
+        raise ConfigError(f"space {space.identity} is not one for the {leg} leg", code="wrong_space")
+    return SPACE_COLUMNS[leg]
+
+
 class Vectors:
     """The verbs that keep vectors."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    def bind(self, namespace: str, space: EmbeddingSpace) -> None:
+    def bind(self, namespace: str, space: EmbeddingSpace, leg: VectorLeg) -> None:
         """See :meth:`florilege.interfaces.stores.DataStore.bind_space`."""
-        bound = self.bound(namespace)
+        column = column_of(space, leg)
+        bound = self.bound(namespace, leg)
         if bound is None:
             with self._database.write() as connection:
                 ns = namespace_key(connection, namespace, create=True)
                 space_key(connection, space, create=True)
                 connection.execute(
-                    "UPDATE namespace SET space = ? WHERE pk = ? AND space IS NULL", (space.identity, ns)
+                    f"UPDATE namespace SET {column} = ? WHERE pk = ? AND {column} IS NULL", (space.identity, ns)
                 )
-                (bound,) = connection.execute("SELECT space FROM namespace WHERE pk = ?", (ns,)).fetchone()
+                (bound,) = connection.execute(f"SELECT {column} FROM namespace WHERE pk = ?", (ns,)).fetchone()
         if bound != space.identity:
             raise ConfigError(
                 f"namespace {namespace!r} holds vectors of {bound}, not of {space.identity}; "
@@ -47,10 +59,11 @@ class Vectors:
                 code="space_mismatch",
             )
 
-    def bound(self, namespace: str) -> str | None:
+    def bound(self, namespace: str, leg: VectorLeg) -> str | None:
         """See :meth:`florilege.interfaces.stores.DataStore.bound_space`."""
+        query = f"SELECT {SPACE_COLUMNS[leg]} FROM namespace WHERE name = ?"
         with self._database.read() as connection:
-            found = connection.execute("SELECT space FROM namespace WHERE name = ?", (namespace,)).fetchone()
+            found = connection.execute(query, (namespace,)).fetchone()
         return None if found is None else found[0]
 
     def missing(self, space: EmbeddingSpace, keys: Sequence[bytes]) -> set[bytes]:
@@ -60,8 +73,8 @@ class Vectors:
             return set(keys) if known is None else set(keys) - vector_keys(connection, known, keys).keys()
 
     def put(self, space: EmbeddingSpace, keys: Sequence[bytes], vectors: Any) -> None:
-        """See :meth:`florilege.interfaces.stores.DataStore.put_vectors`."""
-        blobs = codecs.encode_vectors(vectors, space.dimensions, len(keys))
+        """See ``put_vectors`` and ``put_sparse`` of :class:`florilege.interfaces.stores.DataStore`."""
+        blobs = codecs.encode_of(space, vectors, len(keys))
         with self._database.write() as connection:
             pk = space_key(connection, space, create=True)
             assert pk is not None
@@ -101,7 +114,7 @@ class Vectors:
         Every waiting chunk of the namespace with one of these keys takes its vector, so equal texts are paid once.
         """
         keys = [item.key for item in pending]
-        blobs = None if vectors is None else codecs.encode_vectors(vectors, space.dimensions, len(keys))
+        blobs = None if vectors is None else codecs.encode_of(space, vectors, len(keys))
         with self._database.write() as connection:
             check_fence(connection, namespace, fence)
             ns = namespace_key(connection, namespace)

@@ -13,11 +13,20 @@ import numpy as np
 
 from florilege.stores import codecs
 from florilege.stores.fields import Fields
-from florilege.stores.resident.blocks import NEVER, Ints, Words
 from florilege.stores.resident.masks import Masks
-from florilege.stores.resident.residents import Resident, Vectors
+from florilege.stores.resident.postings import NEVER, Ints, Postings, Words, offsets_of
+from florilege.stores.resident.residents import Resident, SparseVectors, Vectors
 from florilege.stores.resident.search import Search
 from florilege.stores.sqlite.connection import Database
+
+_VECTORS_OF = (
+    "SELECT v.row, v.seq, x.data FROM json_each(?) j CROSS JOIN row_vector v ON v.row = j.value AND v.space = ?"
+    " CROSS JOIN vector x ON x.pk = v.vector"
+)
+_VECTORS_SINCE = (
+    "SELECT v.row, v.seq, x.data FROM row_vector v CROSS JOIN vector x ON x.pk = v.vector"
+    " WHERE v.space = ? AND v.seq > ?"
+)
 
 
 class SQLiteFeed:
@@ -51,20 +60,16 @@ class SQLiteFeed:
         return np.array(row, dtype=np.int64), Words.from_blobs(lengths, terms, counts)
 
     def vectors(self, space: int, rows: Ints) -> Vectors:
-        return self._vectors(
-            "SELECT v.row, v.seq, x.data FROM json_each(?) j CROSS JOIN row_vector v ON v.row = j.value AND v.space = ?"
-            " CROSS JOIN vector x ON x.pk = v.vector",
-            (_listed(rows), space),
-            space,
-        )
+        return self._dense(_VECTORS_OF, (_listed(rows), space), space)
 
     def filled(self, space: int, after: int) -> Vectors:
-        return self._vectors(
-            "SELECT v.row, v.seq, x.data FROM row_vector v CROSS JOIN vector x ON x.pk = v.vector"
-            " WHERE v.space = ? AND v.seq > ?",
-            (space, after),
-            space,
-        )
+        return self._dense(_VECTORS_SINCE, (space, after), space)
+
+    def sparse(self, space: int, rows: Ints) -> SparseVectors:
+        return self._sparse(_VECTORS_OF, (_listed(rows), space))
+
+    def sparse_filled(self, space: int, after: int) -> SparseVectors:
+        return self._sparse(_VECTORS_SINCE, (space, after))
 
     def dimensions(self, space: int) -> int:
         (dimensions,) = self._connection.execute("SELECT dimensions FROM space WHERE pk = ?", (space,)).fetchone()
@@ -74,12 +79,21 @@ class SQLiteFeed:
         found = self._connection.execute("SELECT 1 FROM change WHERE seq > ? AND kind = 'lexemes'", (after,))
         return found.fetchone() is not None
 
-    def _vectors(self, query: str, values: tuple[Any, ...], space: int) -> Vectors:
+    def _dense(self, query: str, values: tuple[Any, ...], space: int) -> Vectors:
+        rows, since, blobs = self._vectors(query, values)
+        return Vectors(rows, since, codecs.decode_vectors(blobs, self.dimensions(space)))
+
+    def _sparse(self, query: str, values: tuple[Any, ...]) -> SparseVectors:
+        rows, since, blobs = self._vectors(query, values)
+        sizes, ids, weights = codecs.decode_sparse(blobs)
+        return SparseVectors(rows, since, Postings(offsets_of(sizes), ids, weights))
+
+    def _vectors(self, query: str, values: tuple[Any, ...]) -> tuple[Ints, Ints, list[bytes]]:
         found = self._connection.execute(query, values).fetchall()
-        return Vectors(
+        return (
             np.array([row for row, _, _ in found], dtype=np.int64),
             np.array([since for _, since, _ in found], dtype=np.int64),
-            codecs.decode_vectors([data for _, _, data in found], self.dimensions(space)),
+            [data for _, _, data in found],
         )
 
     def _columns(self, query: str, values: tuple[Any, ...], count: int) -> list[Ints]:

@@ -71,18 +71,23 @@ class Records:
         return self._chunks(connection.execute(query, (generation.pk,)), generation.active)
 
     def with_vectors(self, connection: sqlite3.Connection, chunks: Mapping[int, Chunk]) -> dict[int, Chunk]:
-        """The same with their vectors of the space the namespace is bound to (of any, when it is bound to none)."""
+        """The same with their vectors of the spaces the namespace is bound to (of any, where it is bound to none)."""
         found = dict(chunks)
         rows = connection.execute(
-            "SELECT v.row, p.identity, p.dimensions, x.data FROM json_each(:rows) j"
+            "SELECT v.row, p.identity, p.dimensions, p.sparse, x.data FROM namespace n CROSS JOIN json_each(:rows) j"
             " CROSS JOIN row_vector v ON v.row = j.value AND v.seq <= :seq CROSS JOIN vector x ON x.pk = v.vector"
-            " CROSS JOIN space p ON p.pk = v.space"
-            " WHERE p.identity = coalesce((SELECT space FROM namespace WHERE pk = :ns), p.identity)",
+            " CROSS JOIN space p ON p.pk = v.space WHERE n.pk = :ns"
+            " AND p.identity = coalesce(iif(p.sparse, n.sparse_space, n.space), p.identity)",
             {**self._values, "rows": str(list(chunks))},
         ).fetchall()
-        for row, identity, dimensions, data in rows:
-            vector = codecs.decode_vectors([data], dimensions)[0].astype("float32").tolist()
-            found[row] = replace(found[row], embedding=vector, embedding_space=identity)
+        for row, identity, dimensions, sparse, data in rows:
+            if sparse:
+                _, ids, weights = codecs.decode_sparse([data])
+                vector = dict(zip(ids.tolist(), weights.tolist(), strict=True))
+                found[row] = replace(found[row], sparse_embedding=vector)
+            else:
+                vector = codecs.decode_vectors([data], dimensions)[0].astype("float32").tolist()
+                found[row] = replace(found[row], embedding=vector, embedding_space=identity)
         return found
 
     def parents_by_key(self, connection: sqlite3.Connection, keys: Sequence[str]) -> dict[str, ParentChunk]:

@@ -46,11 +46,10 @@ class SQLiteSnapshot:
     # -- searching ------------------------------------------------------------------------------------------------
 
     def search(self, request: SearchRequest) -> SearchResult:
-        """Search the visible rows. ConfigError for the sparse leg, which this store does not have."""
-        if request.sparse is not None:
-            raise ConfigError("this store has no learned-sparse leg", code="no_sparse_leg")
-        if request.vector is not None and request.space is None:
-            raise ConfigError("a vector needs its embedding space named", code="no_space")
+        """Search the visible rows. ConfigError for a query vector without its space, or one that does not fit it."""
+        for vector, space in ((request.vector, request.space), (request.sparse, request.sparse_space)):
+            if vector is not None and space is None:
+                raise ConfigError("a vector needs its embedding space named", code="no_space")
         if self._key is None or request.depth < 1:
             return SearchResult(legs={leg: [] for leg in _asked(request)})
         return self._store.search().run(self._key, self.seq, self._floor, request, self._terms, self._named)
@@ -167,4 +166,5 @@ class SQLiteSnapshot:
 
 
 def _asked(request: SearchRequest) -> list[str]:
-    return [leg for leg, given in (("lexical", request.text), ("dense", request.vector)) if given is not None]
+    given = {"lexical": request.text, "dense": request.vector, "sparse": request.sparse}
+    return [leg for leg, value in given.items() if value is not None]

@@ -16,9 +16,8 @@ class Replan(Exception):
     """The plan was made against a generation that has been replaced since."""
 
 
-def space_of(connection: sqlite3.Connection, plan: Prepared) -> int | None:
-    vectors = plan.write.vectors
-    return None if vectors is None else sql.space_key(connection, vectors.space, create=True)
+def spaces_of(connection: sqlite3.Connection, plan: Prepared) -> list[sql.Wanted]:
+    return [(sql.space_key(connection, space, create=True) or 0, keys) for space, keys in plan.vectors]
 
 
 def active_source(connection: sqlite3.Connection, namespace: int, source_id: str) -> Active | None:
@@ -63,7 +62,7 @@ def publish(connection: sqlite3.Connection, namespace: int, plan: Prepared, gene
         "UPDATE generation SET number = ?, revision = ?, published_seq = ?, published_at = ? WHERE pk = ?",
         (*version, seq, at, generation),
     )
-    queued = sql.link_vectors(connection, space_of(connection, plan), plan.rows, generation, seq)
+    queued = sql.link_vectors(connection, spaces_of(connection, plan), plan.rows, generation, seq)
     carried = {row.carried for row in plan.rows if row.carried is not None}
     if active.generation is not None:
         sql.retire(connection, active.generation, (pk for pk in plan.base_rows if pk not in carried), seq, at)

@@ -10,6 +10,8 @@ from florilege.stores import codecs
 from florilege.stores.preparation import Prepared, Row
 
 Lexeme = tuple[int, bytes, bytes]
+Wanted = tuple[int, Sequence[bytes | None]]
+"""A space, and the vector key of the row at each ordinal."""
 
 
 def namespace_key(connection: sqlite3.Connection, name: str, *, create: bool = False) -> int | None:
@@ -30,7 +32,8 @@ def space_key(connection: sqlite3.Connection, space: EmbeddingSpace, *, create: 
     if not create:
         return None
     (key,) = connection.execute(
-        "INSERT INTO space (identity, dimensions) VALUES (?, ?) RETURNING pk", (space.identity, space.dimensions)
+        "INSERT INTO space (identity, dimensions, sparse) VALUES (?, ?, ?) RETURNING pk",
+        (space.identity, space.dimensions, space.sparse),
     ).fetchone()
     return int(key)
 
@@ -114,7 +117,7 @@ def add_rows(
     rows: Sequence[Row],
     lexemes: Mapping[int, Lexeme],
     metadata: Mapping[bytes, int],
-    space: int | None,
+    spaces: Iterable[Wanted],
 ) -> None:
     """Put ``rows`` into the generation: carried ones as manifest lines, new ones with text, lexeme and vector.
 
@@ -156,13 +159,13 @@ def add_rows(
         [(generation, row.carried, row.ordinal, row.provenance) for row in rows if row.carried is not None]
         + [(generation, pk, row.ordinal, row.provenance) for pk, row in keyed],
     )
-    if space is not None:
-        _add_vectors(connection, space, keyed)
+    for space, keys in spaces:
+        _add_vectors(connection, space, [(pk, keys[row.ordinal]) for pk, row in keyed])
     _borrow_from_twins(connection, [(pk, row.twin) for pk, row in keyed if row.twin is not None])
 
 
-def _add_vectors(connection: sqlite3.Connection, space: int, keyed: Sequence[tuple[int, Row]]) -> None:
-    wanted = [(pk, row.key) for pk, row in keyed if row.key is not None]
+def _add_vectors(connection: sqlite3.Connection, space: int, keyed: Iterable[tuple[int, bytes | None]]) -> None:
+    wanted = [(pk, key) for pk, key in keyed if key is not None]
     known = vector_keys(connection, space, (key for _, key in wanted))
     connection.executemany(
         "INSERT INTO row_vector (row, space, vector, seq) VALUES (?, ?, ?, 0)",
@@ -197,15 +200,19 @@ def _borrow_from_twins(connection: sqlite3.Connection, twins: Sequence[tuple[int
 
 
 def link_vectors(
-    connection: sqlite3.Connection, space: int | None, rows: Sequence[Row], generation: int, seq: int
+    connection: sqlite3.Connection, spaces: Iterable[Wanted], rows: Sequence[Row], generation: int, seq: int
 ) -> int:
-    """See that every row of a generation has its vectors or waits for them; returns how many wait.
+    """See that every row of a generation has its vectors or waits for them; returns how many are waited for.
 
     Carried rows may lack a vector of a space that was not asked for when they were written, and a vector may have
     come since a row was queued: such rows have theirs from sequence number ``seq`` on.
     """
-    if space is not None:
-        carried = [(space, row.carried, row.key) for row in rows if row.carried is not None and row.key is not None]
+    for space, keys in spaces:
+        carried = [
+            (space, row.carried, keys[row.ordinal])
+            for row in rows
+            if row.carried is not None and keys[row.ordinal] is not None
+        ]
         connection.executemany(
             "INSERT INTO embed_queue (space, row, key) SELECT ?1, ?2, ?3"
             " WHERE NOT EXISTS (SELECT 1 FROM row_vector WHERE row = ?2 AND space = ?1)"

@@ -123,7 +123,7 @@ class Writer:
                 generation = sql.add_generation(connection, ns, source, plan, metadata)
                 words = dict(zip(analysed, lexemes(connection, self._vocabulary, counters), strict=True))
                 sql.add_rows(
-                    connection, source, generation, plan.rows, words, metadata, publication.space_of(connection, plan)
+                    connection, source, generation, plan.rows, words, metadata, publication.spaces_of(connection, plan)
                 )
                 outcomes.append(publication.publish(connection, ns, plan, generation))
             failpoint("publish.before")
@@ -176,7 +176,9 @@ class Writer:
             check_fence(connection, namespace, fence)
             metadata = sql.keep_metadata(connection, {row.metadata: plan.metadata[row.metadata] for row in piece})
             words = dict(zip(analysed, lexemes(connection, self._vocabulary, counters), strict=True))
-            sql.add_rows(connection, source, generation, piece, words, metadata, publication.space_of(connection, plan))
+            sql.add_rows(
+                connection, source, generation, piece, words, metadata, publication.spaces_of(connection, plan)
+            )
 
     def _count(self, rows: Sequence[Row]) -> tuple[list[int], list[Counter[str]]]:
         fresh = [row for row in rows if row.carried is None and row.twin is None]
