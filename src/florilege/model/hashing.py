@@ -17,12 +17,11 @@ from florilege.model.errors import ConfigError
 
 def digest(*fields: str | bytes) -> bytes:
     """16 bytes that identify this list of fields."""
-    state = hashlib.sha256()
+    pieces: list[bytes] = []
     for item in fields:
         data = item.encode("utf-8", "surrogatepass") if isinstance(item, str) else item
-        state.update(len(data).to_bytes(8, "big"))
-        state.update(data)
-    return state.digest()[:16]
+        pieces += (len(data).to_bytes(8, "big"), data)
+    return hashlib.sha256(b"".join(pieces)).digest()[:16]
 
 
 def hexdigest(*fields: str | bytes) -> str:

@@ -1,0 +1,106 @@
+"""One peer's first and second run over a folder, in an environment of its own; prints JSON.
+
+PYTHON benchmarks/sync/peer.py llamaindex|langchain FOLDER STORE
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+from collections.abc import Callable
+from importlib.metadata import version
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+from corpus import vector
+
+os.environ["ANONYMIZED_TELEMETRY"] = "False"
+
+
+def texts(folder: Path) -> dict[str, str]:
+    """Every file by its relative path."""
+    return {str(path.relative_to(folder)): path.read_text(encoding="utf-8") for path in sorted(folder.rglob("*.md"))}
+
+
+def llamaindex(folder: Path, store: Path) -> Callable[[], int]:
+    """IngestionPipeline with a docstore that is persisted, upserts, and Chroma on disk."""
+    import chromadb
+    from llama_index.core import Document
+    from llama_index.core.embeddings import MockEmbedding
+    from llama_index.core.ingestion import DocstoreStrategy, IngestionPipeline
+    from llama_index.core.node_parser import SentenceSplitter
+    from llama_index.core.storage.docstore import SimpleDocumentStore
+    from llama_index.vector_stores.chroma import ChromaVectorStore
+
+    class Free(MockEmbedding):
+        def _get_text_embedding(self, text: str) -> list[float]:
+            return vector(text)
+
+    collection = chromadb.PersistentClient(str(store / "chroma")).get_or_create_collection("docs")
+
+    def run() -> int:
+        kept = store / "docstore.json"
+        docstore = SimpleDocumentStore.from_persist_path(str(kept)) if kept.exists() else SimpleDocumentStore()
+        pipeline = IngestionPipeline(
+            transformations=[SentenceSplitter(chunk_size=300, chunk_overlap=30), Free(embed_dim=64)],
+            docstore=docstore,
+            docstore_strategy=DocstoreStrategy.UPSERTS,
+            vector_store=ChromaVectorStore(chroma_collection=collection),
+        )
+        nodes = pipeline.run(documents=[Document(text=text, id_=name) for name, text in texts(folder).items()])
+        docstore.persist(str(kept))
+        return len(nodes)
+
+    return run
+
+
+def langchain(folder: Path, store: Path) -> Callable[[], int]:
+    """index() with an SQLite record manager, incremental clean-up, and Chroma on disk."""
+    from langchain_chroma import Chroma
+    from langchain_classic.indexes import SQLRecordManager, index
+    from langchain_core.documents import Document
+    from langchain_core.embeddings import Embeddings
+    from langchain_text_splitters import RecursiveCharacterTextSplitter
+
+    class Free(Embeddings):
+        def embed_documents(self, texts: list[str]) -> list[list[float]]:
+            return [vector(text) for text in texts]
+
+        def embed_query(self, text: str) -> list[float]:
+            return vector(text)
+
+    records = SQLRecordManager("bench", db_url=f"sqlite:///{store}/records.db")
+    records.create_schema()
+    chroma = Chroma("docs", embedding_function=Free(), persist_directory=str(store / "chroma"))
+    splitter = RecursiveCharacterTextSplitter(chunk_size=1200, chunk_overlap=150)
+
+    def run() -> int:
+        documents = [Document(page_content=text, metadata={"source": name}) for name, text in texts(folder).items()]
+        chunks = splitter.split_documents(documents)
+        index(chunks, records, chroma, cleanup="incremental", source_id_key="source", key_encoder="sha256")
+        return len(chunks)
+
+    return run
+
+
+def main() -> None:
+    """Time two runs."""
+    name, folder, store = sys.argv[1], Path(sys.argv[2]), Path(sys.argv[3])
+    store.mkdir(parents=True, exist_ok=True)
+    peer = {"llamaindex": llamaindex, "langchain": langchain}[name]
+    run = peer(folder, store)
+    laps = []
+    chunks = 0
+    for _ in range(2):
+        started, cpu = time.perf_counter(), time.process_time()
+        chunks = max(chunks, run())
+        laps.append({"wall": time.perf_counter() - started, "cpu": time.process_time() - cpu})
+    package = {"llamaindex": "llama-index-core", "langchain": "langchain-core"}[name]
+    print(json.dumps({"version": version(package), "chunks": chunks, "laps": laps}))
+
+
+if __name__ == "__main__":
+    main()
