@@ -39,3 +39,22 @@ def test_what_cannot_be_read_or_cut_is_told(project: Path, capsys: pytest.Captur
     assert "docs/broken.pdf  damaged" in capsys.readouterr().err
     assert main(["chunks", "docs/refunds.md", "--max-chars", "0"]) == 3
     assert "max_chars" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("chunker", ["parent-child", "pages", "sentence", "recursive", "markdown", "token"])
+def test_every_chunker_can_be_looked_at(project: Path, capsys: pytest.CaptureFixture[str], chunker: str) -> None:
+    assert main(["chunks", "docs/refunds.md", "--chunker", chunker, "--max-tokens", "64", "--json"]) == 0
+    (source,) = json.loads(capsys.readouterr().out)
+    assert "Gift cards are never refunded." in " ".join(chunk["content"] for chunk in source["chunks"])
+    assert bool(source.get("parents")) == (chunker == "parent-child")
+
+
+def test_colours_turn_and_what_is_repeated_is_dim(
+    project: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (project / "docs/long.txt").write_text("alpha beta gamma delta epsilon zeta eta theta", encoding="utf-8")
+    monkeypatch.setattr("florilege.apps.cli.view.coloured", lambda stream=None: True)
+    assert main(["chunks", "docs/long.txt", "--chunker", "text", "--max-chars", "24", "--overlap-chars", "6"]) == 0
+    out = capsys.readouterr().out
+    assert "\x1b[36malpha beta gamma delta\x1b[0m" in out
+    assert "\x1b[2mdelta\x1b[0m\x1b[33m epsilon zeta" in out

@@ -21,8 +21,15 @@ class DocumentChunker(Protocol):
     ``chunk_id`` of None is minted by the indexer.
     """
 
-    name: str
-    version: str
+    @property
+    def name(self) -> str:
+        """What it is called in stage records."""
+        ...
+
+    @property
+    def version(self) -> str:
+        """Raised when the same options cut differently."""
+        ...
 
     def fingerprint(self) -> str:
         """The identity of this chunker with its options."""

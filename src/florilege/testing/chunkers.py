@@ -22,7 +22,7 @@ from florilege.testing.strategies import nasty_texts
 from florilege.text.graphemes import clusters
 
 # Every subclass runs the same inherited tests, which hypothesis takes for one test run by several classes.
-_inherited = settings(suppress_health_check=list(HealthCheck), max_examples=max(10, settings.default.max_examples // 2))
+_inherited = settings(suppress_health_check=list(HealthCheck), max_examples=max(10, settings().max_examples // 2))
 _sizes = st.one_of(st.integers(1, 40), st.integers(40, 400))
 
 
