@@ -7,7 +7,18 @@ from dataclasses import replace
 from types import TracebackType
 from typing import Any, Self
 
-from florilege.indexing.care import Diff, Migration, diff, hold, migrate, rollback
+from florilege.indexing.care import (
+    Diff,
+    Migration,
+    Repair,
+    Verification,
+    diff,
+    hold,
+    migrate,
+    repair,
+    rollback,
+    verify,
+)
 from florilege.indexing.indexer import Indexer
 from florilege.indexing.publication import EmbedWhen
 from florilege.indexing.stages import CacheMode
@@ -265,6 +276,17 @@ class Corpus:
             return self.data.collect(
                 self.namespace, keep_generations=keep_generations, retention=retention, fence=lease.fence
             )
+
+    def verify(self) -> Verification:
+        """Hold ledger, chunks, vectors and words against one another; reads everything, changes nothing."""
+        return verify(self.indexer, self.id)
+
+    def repair(self) -> Repair:
+        """Mend what :meth:`verify` finds: derived data anew, damaged sources from their kept content.
+
+        Only what is missing is embedded. Sources whose content was not kept are named; the next sync reads them.
+        """
+        return repair(self.indexer, self.id)
 
     def migrate_embeddings(
         self,

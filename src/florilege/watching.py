@@ -49,7 +49,7 @@ def _changes(paths: Sequence[str | os.PathLike[str]], stop: Stop | None, debounc
     except ImportError as error:
         raise ConfigError("watching needs the extra: pip install 'florilege[watch]'", code="missing_extra") from error
     yield from watchfiles.watch(
-        *paths,
+        *[os.fspath(path) for path in paths],
         watch_filter=_outside_stores(),
         debounce=int(debounce * 4000),
         step=int(debounce * 1000),

@@ -97,6 +97,13 @@ class WriteOutcome:
     queued: int = 0
 
 
+class Findings(NamedTuple):
+    """``problems``: what is damaged. ``notes``: what is worth knowing of a store that is sound."""
+
+    problems: list[str]
+    notes: list[str]
+
+
 class PendingVector(NamedTuple):
     """A chunk that waits for a vector: ``row`` is opaque, ``text`` is what to embed."""
 
@@ -355,6 +362,18 @@ class DataStore(Protocol):
         A source keeps its active generation, the newest ``keep_generations`` others, pinned ones, and all that was
         retired less than ``retention`` seconds ago.
         """
+        ...
+
+    def lost_chunks(self, namespace: str) -> int:
+        """How many chunks the active generations should have and have not (0 in a sound store); cheap."""
+        ...
+
+    def check(self) -> Findings:
+        """Read the whole store: what is damaged, and what is worth knowing."""
+        ...
+
+    def repair(self, namespace: str) -> list[str]:
+        """Make what is derived anew and retire damaged generations; the ids of the sources to index again."""
         ...
 
     def get_cached(self, keys: Sequence[bytes]) -> dict[bytes, bytes]:

@@ -11,7 +11,7 @@ from importlib import import_module
 from florilege._version import __version__
 from florilege.model.errors import ConfigError, Conflict, FlorilegeError, NotFound, StoreError
 
-COMMANDS = ("sync", "search", "sources", "stats", "chunks", "gc")
+COMMANDS = ("sync", "search", "sources", "stats", "chunks", "gc", "verify", "repair")
 EXIT_FAILED, EXIT_USAGE, EXIT_CONFIG, EXIT_STORE, EXIT_CONFLICT, EXIT_INTERRUPTED = 1, 2, 3, 4, 5, 130
 
 _EPILOG = (

@@ -17,7 +17,7 @@ from florilege.indexing.sync.reconcile import Reconciler
 from florilege.indexing.sync.stale import gone, own_sources, refusal
 from florilege.indexing.sync.tally import Tally
 from florilege.interfaces.stores import Fence, RunRecord, batches
-from florilege.model.errors import IndexingError
+from florilege.model.errors import Corrupt, IndexingError
 from florilege.model.events import Event, Subscriber, emit
 from florilege.model.ledger import SourceRecord, SyncResult, Usage
 
@@ -66,6 +66,13 @@ class SyncRun:
         with Lease(self.store, self.namespace, self.corpus_id) as self.lease:
             if self.plan is not None:
                 self.plan.check(self.store, self.corpus_id, self.indexer.hashes(self.options.chunking))
+            lost = self.store.lost_chunks(self.namespace)
+            if lost:
+                raise Corrupt(
+                    f"{lost} chunks that namespace {self.namespace!r} should hold are missing from the store; "
+                    "run `florilege repair` (corpus.repair()), then sync again",
+                    code="lost_chunks",
+                )
             self.run_id = self.store.begin_run(self.namespace, self.corpus_id)
             return self._run(documents)
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import sqlite3
 from pathlib import Path
-from typing import NamedTuple
 
+from florilege.interfaces.stores import Findings
 from florilege.model.errors import ConfigError
 from florilege.stores.sqlite.connection import Database
 from florilege.stores.sqlite.writing.rows import add_change
@@ -43,13 +43,6 @@ _ORPHANS = {
         " AND NOT EXISTS (SELECT 1 FROM manifest m WHERE m.generation = s.active AND m.row = r.pk)"
     ),
 }
-
-
-class Findings(NamedTuple):
-    """``problems``: what is damaged. ``notes``: what is worth knowing of a store that is sound."""
-
-    problems: list[str]
-    notes: list[str]
 
 
 def check(database: Database, analyzer: TextAnalyzer) -> Findings:

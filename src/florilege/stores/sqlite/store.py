@@ -15,6 +15,7 @@ from florilege.interfaces.embedding import EmbeddingSpace
 from florilege.interfaces.stores import (
     Capabilities,
     Fence,
+    Findings,
     PendingVector,
     RunRecord,
     SourceWrite,
@@ -30,6 +31,7 @@ from florilege.stores.sqlite.connection import Database
 from florilege.stores.sqlite.leases import Leases
 from florilege.stores.sqlite.ledger import Ledger
 from florilege.stores.sqlite.reading.snapshot import Pinned, SQLiteSnapshot
+from florilege.stores.sqlite.repair import lost_chunks
 from florilege.stores.sqlite.spaces import Spaces
 from florilege.stores.sqlite.vectors import Vectors
 from florilege.stores.sqlite.writing.collect import RETENTION_SECONDS, VECTOR_SECONDS, collect
@@ -325,7 +327,15 @@ class SQLiteStore:
             fence=fence,
         )
 
-    def check(self) -> maintenance.Findings:
+    def lost_chunks(self, namespace: str) -> int:
+        """How many chunks the active generations should have and have not; cheap enough for every sync."""
+        return lost_chunks(self._database, namespace)
+
+    def repair(self, namespace: str) -> list[str]:
+        """Make what is derived anew and retire what cannot be trusted; the ids of the sources to index again."""
+        return self._writer.repair(namespace)
+
+    def check(self) -> Findings:
         """Read the whole store: what is damaged, and what is worth knowing."""
         return maintenance.check(self._database, self._analyzer())
 

@@ -20,6 +20,7 @@ from florilege.stores.rules import groups, owner_conflict, version_conflict
 from florilege.stores.sqlite.connection import LOCK_SECONDS, Database
 from florilege.stores.sqlite.leases import check_fence
 from florilege.stores.sqlite.maintenance import settle_words
+from florilege.stores.sqlite.repair import repair
 from florilege.stores.sqlite.writing import publication
 from florilege.stores.sqlite.writing import rows as sql
 from florilege.stores.sqlite.writing.prepare import prepare
@@ -202,6 +203,11 @@ class Writer:
             self.sweep()
             settle_words(self._database, self._analyzer(), self._vocabulary)
             self._ready = True
+
+    def repair(self, namespace: str) -> list[str]:
+        """See :meth:`florilege.interfaces.stores.DataStore.repair`."""
+        self.ready()
+        return repair(self._database, self._analyzer(), self._vocabulary, namespace)
 
     def sweep(self) -> int:
         """Remove generations staged by writers that are gone; nothing happens while any process is staging."""
