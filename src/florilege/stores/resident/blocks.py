@@ -61,6 +61,23 @@ class Codes:
         return made
 
 
+class View:
+    """What can be seen of a block from ``settled`` on: ``mask`` a row, and the positions of the ``hidden`` ones."""
+
+    def __init__(self, mask: Mask, settled: int) -> None:
+        self.mask = mask
+        self.settled = settled
+        self.hidden: Ints = np.flatnonzero(~mask)
+        self.count = len(mask) - len(self.hidden)
+        self._sum: tuple[Ints, int] | None = None
+
+    def sum_of(self, values: Ints) -> int:
+        """The sum of the visible rows' ``values``, remembered for the last ones asked."""
+        if self._sum is None or self._sum[0] is not values:
+            self._sum = (values, int(values.sum()) - int(values[self.hidden].sum()))
+        return self._sum[1]
+
+
 @dataclass(slots=True, eq=False)
 class Block:
     """Some rows: their keys, their sources' and metadata's keys, their lives, and what legs need of them."""
@@ -75,13 +92,33 @@ class Block:
     weights: dict[int, Weights] = field(default_factory=dict)
     columns: dict[Any, Any] = field(default_factory=dict)
     order: Ints | None = None
+    settled: int = 0
+    """The last sequence number at which a row was born or died: from there on nothing changes to the eye."""
+    _view: View | None = None
+
+    def __post_init__(self) -> None:
+        ended = self.died[self.died != NEVER]
+        self.settled = max(int(self.born.max(initial=0)), int(ended.max(initial=0)))
 
     def __len__(self) -> int:
         return len(self.row)
 
-    def visible(self, seq: int) -> Mask:
-        """Which rows can be seen at ``seq``."""
-        return (self.born <= seq) & (seq < self.died)
+    def view(self, seq: int) -> View:
+        """Which rows can be seen at ``seq``; remembered for the present."""
+        view, settled = self._view, self.settled
+        if view is not None and view.settled == settled <= seq:
+            return view
+        view = View((self.born <= seq) & (seq < self.died), settled)
+        if settled <= seq:
+            self._view = view
+        return view
+
+    def end(self, rows: Ints, died: Ints) -> None:
+        """Note when rows die. What is remembered for the present is void before the first of them does."""
+        places, here = self.positions(rows)
+        if here.any():
+            self.settled = max(self.settled, int(died[here].max()))
+            self.died[places[here]] = died[here]
 
     def positions(self, rows: Ints) -> tuple[Ints, Mask]:
         """Where these rows stand, and which of them are here at all."""

@@ -12,8 +12,6 @@ import numpy.typing as npt
 from florilege.stores.resident.blocks import Block
 from florilege.stores.resident.postings import Ints, Mask
 
-K1 = 0.9
-B = 0.4
 GATHER_SHARE = 0.2
 """Below this share of matching rows their codes are gathered first, instead of scanning all."""
 
@@ -28,58 +26,6 @@ class Found(NamedTuple):
 NONE = Found(np.empty(0, dtype=np.int64), np.empty(0, dtype=np.float32))
 
 
-def lexical(
-    blocks: Sequence[Block],
-    visible: Sequence[Mask],
-    matching: Sequence[Mask],
-    terms: Sequence[int],
-    depth: int,
-) -> Found:
-    """BM25 (Robertson et al.; k1 0.9, b 0.4, idf as in Lucene) over the visible rows, the best of the matching ones.
-
-    ``terms`` are numbers in the order of the terms' texts, so that sums of float64 agree between stores. Document
-    count, average length and document frequencies are those of the visible rows, before any filter.
-    """
-    words = [(block, block.words, seen, wanted) for block, seen, wanted in zip(blocks, visible, matching, strict=True)]
-    count = sum(int(np.count_nonzero(seen)) for seen in visible)
-    total = sum(int(part.lengths[seen].sum()) for _, part, seen, _ in words if part is not None)
-    if not terms or not count or not total:
-        return _best([], [], depth)
-    average = total / count
-    lists = []
-    frequency = [0] * len(terms)
-    for _, part, seen, _ in words:
-        assert part is not None
-        everything = bool(seen.all())
-        found = part.postings(terms)
-        if not everything:
-            found = [_only(postings, seen) for postings in found]
-        lists.append(found)
-        for number, (positions, _) in enumerate(found):
-            frequency[number] += len(positions)
-    rows, scores = [], []
-    for (block, part, _, wanted), found in zip(words, lists, strict=True):
-        assert part is not None
-        sums = np.zeros(len(block))
-        norm = part.norm(average, K1, B)
-        for (positions, counts), frequent in zip(found, frequency, strict=True):
-            if len(positions):
-                weight = math.log1p((count - frequent + 0.5) / (frequent + 0.5))
-                sums[positions] += weight * counts / (counts + norm[positions])
-        hits = np.flatnonzero((sums > 0) & wanted)
-        rows.append(block.row[hits])
-        scores.append(sums[hits].astype(np.float32))
-    return _best(rows, scores, depth)
-
-
-def _only(
-    postings: tuple[npt.NDArray[np.int32], npt.NDArray[np.uint16]], seen: Mask
-) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.uint16]]:
-    positions, counts = postings
-    keep = seen[positions]
-    return positions[keep], counts[keep]
-
-
 def dense(
     blocks: Sequence[Block], matching: Sequence[Mask], space: int, query: npt.NDArray[np.float64], depth: int
 ) -> Found:
@@ -90,7 +36,7 @@ def dense(
     """
     scale = float(np.abs(query).max()) / 127
     if not scale:
-        return _best([], [], depth)
+        return best_of([], [], depth)
     code = np.rint(query / scale).astype(np.int8)
     approximate: list[npt.NDArray[np.float32]] = []
     places: list[Ints] = []
@@ -108,7 +54,7 @@ def dense(
         approximate.append(near)
         places.append(where)
     if not approximate:
-        return _best([], [], depth)
+        return best_of([], [], depth)
     floor = _cut(np.concatenate(approximate), wanted)
     rows, scores = [], []
     for block, near, where in zip(blocks, approximate, places, strict=True):
@@ -116,7 +62,7 @@ def dense(
         half = block.codes[space].half[best]
         rows.append(block.row[best])
         scores.append((half.astype(np.float64) @ query).astype(np.float32))
-    return _best(rows, scores, depth)
+    return best_of(rows, scores, depth)
 
 
 def sparse(
@@ -136,7 +82,7 @@ def sparse(
         hits = np.flatnonzero((sums > 0) & match)
         rows.append(block.row[hits])
         scores.append(sums[hits].astype(np.float32))
-    return _best(rows, scores, depth)
+    return best_of(rows, scores, depth)
 
 
 def _cut(scores: npt.NDArray[np.float32], depth: int) -> float:
@@ -146,7 +92,8 @@ def _cut(scores: npt.NDArray[np.float32], depth: int) -> float:
     return float(np.partition(scores, len(scores) - depth)[len(scores) - depth])
 
 
-def _best(rows: Sequence[Ints], scores: Sequence[npt.NDArray[np.float32]], depth: int) -> Found:
+def best_of(rows: Sequence[Ints], scores: Sequence[npt.NDArray[np.float32]], depth: int) -> Found:
+    """The ``depth`` best of all, ties at the cut included."""
     if not rows or depth < 1:
         return NONE
     joined, values = np.concatenate(rows), np.concatenate(scores)

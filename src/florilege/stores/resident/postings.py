@@ -85,15 +85,8 @@ class Words(Postings):
     def __init__(self, lengths: Ints, offsets: Ints, terms: Ids, counts: npt.NDArray[np.uint16]) -> None:
         super().__init__(offsets, terms, counts)
         self.lengths = lengths
-        self._norm: tuple[float, npt.NDArray[np.float64]] = (-1.0, np.empty(0))
-
-    def norm(self, average: float, k1: float, b: float) -> npt.NDArray[np.float64]:
-        """BM25's ``k1 * (1 - b + b * length / average)`` a row."""
-        known, norm = self._norm
-        if known != average:
-            norm = k1 * (1 - b + b * (self.lengths / average))
-            self._norm = (average, norm)
-        return norm
+        self.scores: object = None
+        """What a ranking function keeps beside the words."""
 
     def kept(self, keep: Mask) -> Words:
         """The lexemes of those rows."""

@@ -140,8 +140,7 @@ class Resident:
         blocks = list(self._blocks)
         for rows, died in [feed.died(after)] if blocks else []:
             for block in blocks:
-                places, here = block.positions(rows)
-                block.died[places[here]] = died[here]
+                block.end(rows, died)
         for space in self._spaces if blocks else ():
             filled = feed.filled(space, after)
             for block in blocks:

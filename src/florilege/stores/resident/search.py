@@ -15,6 +15,7 @@ from florilege.model.errors import ConfigError, NotFound
 from florilege.model.filters import Filter
 from florilege.stores.resident import legs
 from florilege.stores.resident.blocks import Block, Codes
+from florilege.stores.resident.bm25 import lexical
 from florilege.stores.resident.masks import Masks
 from florilege.stores.resident.postings import Mask, Weights
 from florilege.stores.resident.residents import Resident
@@ -52,8 +53,8 @@ class Search:
         space, sparse = self._key(request.space), self._key(request.sparse_space)
         query, weights = _dense_query(request), _sparse_query(request)
         blocks = self._blocks(namespace, seq, words=request.text is not None, space=space, sparse=sparse)
-        visible = [block.visible(seq) for block in blocks]
-        matching = visible
+        views = [block.view(seq) for block in blocks]
+        matching = [view.mask for view in views]
         for tree in (floor, request.filter):
             if tree is not None:
                 allowed = [self._masks.of(tree, block) for block in blocks]
@@ -61,7 +62,7 @@ class Search:
         rows = _count(matching)
         facts: dict[str, Any] = {
             "rows": rows,
-            "visible_rows": _count(visible),
+            "visible_rows": sum(view.count for view in views),
             "undeclared_fields": self._masks.undeclared(request.filter),
         }
         holders: dict[str, Holder] = {}
@@ -77,7 +78,7 @@ class Search:
         if request.text is not None:
             numbers, told = terms(request.text)
             facts.update(told)
-            found["lexical"] = legs.lexical(blocks, visible, matching, numbers, request.depth)
+            found["lexical"] = lexical(blocks, views, matching, numbers, request.depth)
         if query is not None:
             found["dense"] = legs.NONE
             if space is not None:
