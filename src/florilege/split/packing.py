@@ -8,6 +8,7 @@ linear in the text whatever it holds.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
@@ -19,6 +20,7 @@ GAP = "\n\n"
 """What stands between a piece's context and its text, and counts."""
 
 _TRIES = 8
+_INK = re.compile(r"\S")
 
 
 class Span(NamedTuple):
@@ -36,7 +38,7 @@ class Packer:
     A piece begins at most ``overlap`` tokens before the end of the one before it, at a unit's start. Units shorter than
     ``least`` characters go with their neighbours where the size allows. ``context(start)`` is what will stand before a
     piece that starts there; it counts, and must leave room. ``whole(start, end)`` says of a unit that does not fit that
-    it is a piece all the same.
+    it is a piece all the same. ``trim`` leaves blank lines before a piece and white space behind it out.
     """
 
     def __init__(
@@ -50,6 +52,7 @@ class Packer:
         least: int = 1,
         context: Callable[[int], str] | None = None,
         whole: Callable[[int, int], bool] | None = None,
+        trim: bool = False,
     ) -> None:
         self._text = text
         self._ruler = ruler
@@ -59,6 +62,8 @@ class Packer:
         self._least = least
         self._context = context
         self._whole = whole
+        self._trim = trim
+        self._led = (-1, "", 0)
         self._plain = text.isascii() and "\r" not in text
         self._reach, self._count = ruler.reach, ruler.count
 
@@ -73,6 +78,10 @@ class Packer:
             if fresh >= stop:
                 segments.pop()
                 continue
+            if self._trim and start == fresh and text[fresh].isspace():
+                start = fresh = self._opening(fresh, stop)
+                if fresh == stop:
+                    continue
             span = self._piece(start, fresh, stop, depth)
             if span is None:
                 unit = self._unit_end(fresh, stop, depth)
@@ -94,9 +103,10 @@ class Packer:
 
     def _piece(self, start: int, fresh: int, stop: int, depth: int) -> Span | None:
         """The piece from ``start`` that ends beyond ``fresh``; None where not one unit of this level fits."""
+        text = self._text
         bare = depth == len(self._levels)
         size = self._size
-        room = size - self._reserved(start) if self._context else size
+        room = size - self.lead(start)[1] if self._context else size
         while room > 0:
             high = self._reach(start, room)
             if high <= fresh:
@@ -104,11 +114,13 @@ class Packer:
             if high >= stop:
                 cut = stop
             elif bare:
-                cut = boundary_before(self._text, high, fresh)
-                if start < fresh and not is_boundary(self._text, cut, fresh):
+                cut = boundary_before(text, high, fresh)
+                if start < fresh and not is_boundary(text, cut, fresh):
                     return None
             elif (cut := self._last_end(fresh, high, stop, depth)) < 0:
                 return None
+            if self._trim and text[cut - 1].isspace() and (ink := len(text[fresh:cut].rstrip())):
+                cut = fresh + ink
             tokens = self._full_count(start, cut) if self._context else self._count(start, cut)
             if tokens <= size:
                 return Span(start, cut, depth, tokens)
@@ -148,7 +160,7 @@ class Packer:
 
     def _closer(self, start: int, fresh: int, unit: int) -> int:
         """A later start, with less overlap, for a unit that fits a piece but not beside this overlap."""
-        room = self._size - self._reserved(fresh)
+        room = self._size - self.lead(fresh)[1]
         if self._ruler.reach(fresh, room) < unit or (rest := room - self._ruler.count(fresh, unit)) < 0:
             return start
         closer = self._resume(start, fresh, rest) if rest else fresh
@@ -173,12 +185,23 @@ class Packer:
             low += 1
         return low if self._ruler.count(low, end) <= overlap else end
 
-    def _reserved(self, start: int) -> int:
-        context = self._context(start) if self._context else ""
-        return self._ruler.tokenizer.count(context + GAP) if context else 0
+    def _opening(self, fresh: int, stop: int) -> int:
+        """Where the first line with ink begins, ``stop`` when there is none."""
+        ink = _INK.search(self._text, fresh, stop)
+        if ink is None:
+            return stop
+        return self._text.rfind("\n", fresh, ink.start()) + 1 or fresh
+
+    def lead(self, start: int) -> tuple[str, int]:
+        """The context of a piece that starts here, and the tokens it takes."""
+        if self._led[0] != start:
+            context = self._context(start) if self._context else ""
+            self._led = (start, context, self._ruler.tokenizer.count(context + GAP) if context else 0)
+        return self._led[1:]
 
     def _full_count(self, start: int, end: int) -> int:
-        context = self._context(start) if self._context else ""
-        if context:
-            return self._ruler.tokenizer.count(context + GAP + self._text[start:end])
-        return self._ruler.count(start, end)
+        context, taken = self.lead(start)
+        tokenizer = self._ruler.tokenizer
+        if context and not tokenizer.parts("\n" + self._text[start], 1):
+            return tokenizer.count(context + GAP + self._text[start:end])
+        return taken + self._ruler.count(start, end)

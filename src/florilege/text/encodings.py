@@ -107,6 +107,8 @@ class BytePairs:
         left, right = text[at - 1], text[at]
         if right in "\r\n":
             return left.isalnum()
+        if left in "\r\n":
+            return not _is_space(right) and right != "/"
         if _is_space(right):
             return not _is_space(left)
         return left.isalnum() and right in _PUNCTUATION

@@ -103,6 +103,7 @@ class _Cutter:
         self._keep = chunker.tables == "keep"
         self._tags = list(_PAGE_TAG.finditer(text)) if "<" in text else []
         self._pages = [(0, 1), *((tag.end(), int(tag[1])) for tag in self._tags if tag[1])]
+        self._page_starts = [start for start, _ in self._pages]
         plain = _PAGE_TAG.sub(lambda tag: " " * len(tag[0]), text) if self._tags else text
         found = outline(plain)
         self._made = Rewritten(plain) if self._keep else rewrite_tables(plain, found.regions)
@@ -122,6 +123,7 @@ class _Cutter:
             self._size,
             context=self._context,
             whole=self._whole if self._whole_limit > self._size else None,
+            trim=True,
         )
         made: list[MarkdownChunk] = []
         start = 0
@@ -132,14 +134,7 @@ class _Cutter:
         return made
 
     def _piece(self, span: Span) -> MarkdownChunk:
-        start, end, tokens = span.start, span.end, span.tokens
-        context = self._context(start)
-        first, last = _trimmed(self._text, start, end)
-        if (first, last) != (start, end):
-            body = self._text[first:last]
-            fewer = self._counter.count(context + GAP + body if context else body)
-            if fewer <= self._size:
-                start, end, tokens = first, last, fewer
+        start, end, _, tokens = span
         source_start, source_end, verbatim = self._made.source(start, end)
         return MarkdownChunk(
             self._text[start:end],
@@ -148,12 +143,12 @@ class _Cutter:
             source_end,
             self._layout.path(start, end),
             tokens,
-            context,
+            self._context(start),
             verbatim,
         )
 
     def _page(self, index: int) -> int:
-        return self._pages[bisect_right(self._pages, index, key=lambda item: item[0]) - 1][1]
+        return self._pages[bisect_right(self._page_starts, index) - 1][1] if self._tags else 1
 
     def _count(self, context: str) -> int:
         return self._counter.count(context + GAP) if context else 0
@@ -164,7 +159,7 @@ class _Cutter:
 
     def _context(self, start: int) -> str:
         """What stands before a piece that starts here: page, headings above, table header, prefix."""
-        page = self._page(self._made.source(start, start)[0])
+        page = self._page(self._made.source(start, start)[0]) if self._comments else 1
         above = self._layout.above(start)
         region = self._layout.region(start) if self._keep else None
         table = region if region and region.header and start > region.header.end else None
@@ -195,12 +190,3 @@ class _Cutter:
         body = self._text[start : region.end]
         tokens: int = self._counter.count(context + GAP + body if context else body)
         return tokens <= self._whole_limit
-
-
-def _trimmed(text: str, start: int, end: int) -> tuple[int, int]:
-    """The span without blank lines around it, the indentation of its first line kept."""
-    body = text[start:end]
-    ink = len(body) - len(body.lstrip())
-    line = body.rfind("\n", 0, ink) + 1
-    first = start + (line or (0 if start == 0 or text[start - 1] in "\r\n" else ink))
-    return first, start + len(body.rstrip())

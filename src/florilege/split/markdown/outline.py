@@ -76,29 +76,28 @@ class _Reader:
             if first and not self.behind:
                 self._line(first, -1)
         for match in _LINE.finditer(text):
-            if match.start() >= self.behind or match.start() == self.behind - 1:
+            if match.start() + 1 >= self.behind:
                 self._line(match, 0)
         return self.found
 
     def _line(self, match: re.Match[str], shift: int) -> None:
-        start, mark = match.start() + 1 + shift, match.end(1) + shift
-        if start < self.behind:
-            return
-        kind = match.lastindex
+        kind = match.lastindex or 0
+        start, mark = match.start() + 1 + shift, match.start(kind) + shift
         indent = mark - start
+        item = 0
         if indent:
             if "\t" in match[1]:
                 indent = len(match[1].expandtabs(4))
             item = self._in_item(start, indent)
-            if kind == 3 and item:
-                self._fence(start, mark, indent, item)
-            if item or indent > 3:
+            if (item and kind != 3) or (indent > 3 and not item):
                 return
         if kind == 2:
             end = _line_end(self.text, mark)
-            self._heading(mark, end, len(match[2]), rules.atx_title(self.text[match.end() + shift : end]))
+            self._heading(
+                mark, end, match.end() - match.start(2), rules.atx_title(self.text[match.end() + shift : end])
+            )
         elif kind == 3:
-            self._fence(start, mark, indent, 0)
+            self._fence(start, mark, indent, item)
         elif kind == 4:
             self._rule(start, mark, match.end(4) + shift)
         else:
