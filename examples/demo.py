@@ -13,7 +13,7 @@ from pathlib import Path
 
 import florilege
 from florilege import F
-from florilege.retrieval import excerpt
+from florilege.retrieval.excerpt import excerpt
 
 HANDBOOK = Path(__file__).resolve().parent / "handbook"
 QUESTIONS = (
