@@ -32,10 +32,11 @@ class Codes:
         for start in range(0, len(positions), 8192):
             part = slice(start, start + 8192)
             wide = half[part].astype(np.float32)
-            scale = np.abs(wide).max(axis=1, initial=0.0) / 127
+            scale = np.maximum(wide.max(axis=1), -wide.min(axis=1)) / 127
             scale[scale == 0] = 1.0
+            wide *= (1 / scale)[:, None]
             where = positions[part]
-            self.codes[where] = np.rint(wide / scale[:, None])
+            self.codes[where] = np.rint(wide, out=wide)
             self.scale[where] = scale
             self.half[where] = half[part]
         self.since[positions] = since

@@ -25,7 +25,7 @@ _VECTORS_OF = (
 )
 _VECTORS_SINCE = (
     "SELECT v.row, v.seq, x.data FROM row_vector v CROSS JOIN vector x ON x.pk = v.vector"
-    " WHERE v.space = ? AND v.seq > ?"
+    " WHERE v.space = ? AND v.seq > 0 AND v.seq > ?"
 )
 
 
