@@ -13,7 +13,7 @@ from florilege.stores.sqlite.vectors import column_of
 from florilege.stores.sqlite.writing.rows import add_change, namespace_key, space_key
 
 _LACKING = (
-    " FROM generation g JOIN row r ON r.first_gen = g.pk"
+    " FROM row r CROSS JOIN generation g ON g.pk = r.first_gen"  # by row: the next page begins where the last ended
     " WHERE g.ns = ? AND g.published_seq IS NOT NULL AND r.died IS NULL AND r.pk > ?"
     " AND NOT EXISTS (SELECT 1 FROM row_vector v WHERE v.row = r.pk AND v.space = ?)"
 )
