@@ -35,6 +35,7 @@ if TYPE_CHECKING:
         GroundingError,
         IndexingError,
         LoadError,
+        ModelError,
         NotFound,
         PluginError,
         ReadError,
@@ -52,6 +53,8 @@ if TYPE_CHECKING:
     from florilege.model.hit import Hit, Query
     from florilege.model.ledger import IndexResult, SourceRecord, SourceResult, StageRecord, SyncResult, Usage
     from florilege.opening import open
+    from florilege.retrieval.evidence import grounding
+    from florilege.retrieval.recipe import Recipe
     from florilege.retrieval.retriever import Retriever
 
 _HOMES = {
@@ -72,6 +75,7 @@ _HOMES = {
         "GroundingError",
         "IndexingError",
         "LoadError",
+        "ModelError",
         "NotFound",
         "PluginError",
         "ReadError",
@@ -89,6 +93,8 @@ _HOMES = {
     "florilege.model.hit": ("Hit", "Query"),
     "florilege.model.ledger": ("IndexResult", "SourceRecord", "SourceResult", "StageRecord", "SyncResult", "Usage"),
     "florilege.opening": ("open",),
+    "florilege.retrieval.evidence": ("grounding",),
+    "florilege.retrieval.recipe": ("Recipe",),
     "florilege.retrieval.retriever": ("Retriever",),
 }
 _MODULES = {"chunkers": "florilege.chunkers", "transform": "florilege.indexing.transform"}
@@ -118,6 +124,7 @@ __all__ = [
     "IngestWarning",
     "LoadError",
     "Loaded",
+    "ModelError",
     "NotFound",
     "ParentChunk",
     "ParentRef",
@@ -127,6 +134,7 @@ __all__ = [
     "Provenance",
     "Query",
     "ReadError",
+    "Recipe",
     "RecipeError",
     "RetrievalError",
     "Retriever",
@@ -146,6 +154,7 @@ __all__ = [
     "chunk_transform",
     "chunkers",
     "document_transform",
+    "grounding",
     "load",
     "open",
     "transform",

@@ -7,7 +7,6 @@ private one is another.
 
 from __future__ import annotations
 
-import asyncio
 import contextvars
 import inspect
 import os
@@ -158,6 +157,8 @@ class _Loop:
     """The private loop and its thread."""
 
     def __init__(self) -> None:
+        import asyncio
+
         self.pid = os.getpid()
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name="florilege-loop", daemon=True)
@@ -172,6 +173,8 @@ class _Loop:
                 "await its twin in florilege.aio there instead",
                 code="nested_loop",
             )
+        import asyncio
+
         return asyncio.run_coroutine_threadsafe(_awaited(awaitable), self._loop).result()
 
 

@@ -150,6 +150,7 @@ class SourceFailed(RetrievalError):
 
 
 class GroundingError(FlorilegeError):
-    """An answer could not be grounded in its evidence."""
+    """An answer could not be grounded in its evidence. ``report`` tells what its citations lack."""
 
     default_code = "grounding"
+    report: Any = None

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import urllib.error
-import urllib.request
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -13,7 +11,7 @@ from florilege.concurrency import resolve
 from florilege.interfaces.models import Reranking, Scored
 from florilege.model.errors import ConfigError, ModelError
 from florilege.model.ledger import Usage
-from florilege.models.vendor import translated
+from florilege.models.vendor import secret, translated
 
 _MOST = 1 << 24  # bytes of an answer; ten thousand scores are under one megabyte
 
@@ -74,6 +72,9 @@ def _by_client(client: Any, model: str) -> Callable[[str, list[str]], Any]:
 
 
 def _by_http(url: str, model: str, key: str | None, timeout: float) -> Callable[[str, list[str]], Any]:
+    import urllib.error
+    import urllib.request
+
     def call(query: str, documents: list[str]) -> Any:
         body = {"model": model, "query": query, "documents": documents, "top_n": len(documents)}
         headers = {"Content-Type": "application/json", "Accept": "application/json"}

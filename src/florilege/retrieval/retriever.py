@@ -2,26 +2,37 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
-from typing import Any, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
+from florilege.concurrency import Deadline
 from florilege.interfaces.embedding import Embedder
+from florilege.interfaces.retrieval import Origin
 from florilege.interfaces.stores import Candidate, DataStore, SearchRequest, SearchResult, Snapshot
 from florilege.model.chunk import Chunk, Provenance
 from florilege.model.errors import ConfigError, EmbeddingError
-from florilege.model.filters import Filter, intersect, parse_filter
+from florilege.model.events import Subscriber
+from florilege.model.filters import Filter, parse_filter
 from florilege.model.hit import Hit, HitProvenance, LegRank, Mode, Query
+from florilege.model.ledger import Usage
+from florilege.retrieval.forms import Forms, Found, checked_limit
+from florilege.retrieval.functions import FunctionRetriever, SearchFunction
 from florilege.retrieval.fusion import Fusion, rrf
+from florilege.retrieval.trace import Search
+from florilege.retrieval.trace.vectors import decode_vector, encode_vector, given_vector
 from florilege.text.clean import clean_text
 from florilege.text.scripts import covers
 
+if TYPE_CHECKING:
+    from florilege.retrieval.steps import Plan
+
 LEG_DEPTH = 200
 _MODES = get_args(Mode)
+_OPTIONS = ("data", "namespace", "id", "dense", "mode", "limit", "threshold", "filter", "fusion", "on_event")
 
 
-class Retriever:
+class Retriever(Forms):
     """Retrieves hits from the active generations of one namespace.
 
     ``mode`` "auto" is "hybrid" when there is an embedder and the namespace has vectors, otherwise "lexical".
@@ -43,49 +54,64 @@ class Retriever:
         threshold: float | Mapping[str, float] | None = None,
         filter: Filter | Mapping[str, Any] | None = None,
         fusion: Fusion | None = None,
+        on_event: Subscriber | None = None,
     ) -> None:
         if vectors is not None and vectors is not data:
             raise ConfigError("Retriever vectors: must be the same store as data; two stores share no snapshot")
+        if not isinstance(id, str) or not id.strip():
+            raise ConfigError(f"Retriever id: must be a non-empty string, not {id!r}")
         self.id = id
         self.namespace = namespace
         self.data = data
         self.dense = dense
         self.mode = _mode(mode)
-        self.limit = _limit(limit)
+        self.limit = limit if checked_limit(limit) is not None else 10
         self.threshold = threshold
         self.filter = None if filter is None else parse_filter(filter)
         self.fusion = fusion or rrf()
+        self.on_event = on_event
 
-    def retrieve(
-        self,
-        query: str | Query,
-        *,
-        limit: int | None = None,
-        filter: Filter | Mapping[str, Any] | None = None,
-        mode: Mode | None = None,
-    ) -> list[Hit]:
-        """The best hits for ``query``, at most ``limit``; fewer or none when there are no more.
+    @staticmethod
+    def from_function(*, id: str, fn: SearchFunction, namespace: str = "default", limit: int = 10) -> FunctionRetriever:
+        """A retriever over any function; see :class:`florilege.retrieval.functions.FunctionRetriever`."""
+        return FunctionRetriever(id=id, fn=fn, namespace=namespace, limit=limit)
 
-        Text is text: quotes, operators and braces have no meaning. Raises ConfigError for an unusable mode or
-        filter, or when the namespace was embedded in another space than this retriever's embedder makes.
+    def search(self, query: Query, *, deadline: Deadline | None = None, recorded: Search | None = None) -> Found:
+        """Answer a checked query. Text is text: quotes, operators and braces have no meaning.
+
+        ``recorded`` is answered as it was then: at its change number, with its query vector. Raises ConfigError for an
+        unusable mode or filter, or when the namespace was embedded in another space than this retriever's embedder
+        makes; NotFound (``collected``) when what ``recorded`` saw is gone.
         """
-        query = query if isinstance(query, Query) else Query(text=query)
-        wanted = _limit(_first(limit, query.limit, self.limit))
-        narrowed = [parse_filter(item) for item in (query.filter, filter) if item is not None]
+        wanted = self.limit if query.limit is None else query.limit
         text = clean_text(query.text)
         if wanted == 0 or (not text.strip() and query.vector is None):
-            return []
-        mode = self._resolved(_mode(_first(mode, query.mode, self.mode)))
+            return Found([], Usage())
+        mode = self._resolved(_mode(query.mode or self.mode))
+        vector, usage = self._vector(query, text, mode, recorded)
         request = SearchRequest(
             text=text if mode in ("hybrid", "lexical") else None,
-            vector=self._vector(query, text, mode),
+            vector=vector,
             space=None if self.dense is None else self.dense.space,
-            filter=intersect(*narrowed) if narrowed else None,
+            filter=query.filter if isinstance(query.filter, Filter) else None,
             depth=max(LEG_DEPTH, wanted),
         )
-        with self.data.snapshot(self.namespace, self.filter) as snapshot:
-            result = snapshot.search(request)
-            return self._hits(snapshot, result, text, wanted)
+        at = None if recorded is None else recorded.seq
+        with self.data.snapshot(self.namespace, self.filter, at=at) as snapshot:
+            if at is not None:
+                snapshot.titles([])  # says so when what was seen then has been collected
+            hits = self._hits(snapshot, snapshot.search(request), text, wanted)
+            return Found(hits, usage, snapshot.seq, None if vector is None else encode_vector(vector))
+
+    def origins(self) -> tuple[Origin, ...]:
+        """The store it searches."""
+        return (Origin(self.id, self.namespace, lambda: self.data.snapshot(self.namespace, self.filter)),)
+
+    def plan(self) -> Plan:
+        """One retrieve step over itself."""
+        from florilege.retrieval.steps import Plan, Source, retrieve
+
+        return Plan(id=self.id, sources=(Source(id=self.id, retriever=self),), steps=(retrieve(None),))
 
     def _resolved(self, mode: Mode) -> Mode:
         bound = self.data.bound_space(self.namespace)
@@ -104,20 +130,22 @@ class Retriever:
                 )
         return mode
 
-    def _vector(self, query: Query, text: str, mode: Mode) -> Any:
+    def _vector(self, query: Query, text: str, mode: Mode, recorded: Search | None) -> tuple[Any, Usage]:
         if self.dense is None or mode not in ("dense", "hybrid"):
-            return None
+            return None, Usage()
+        if recorded is not None:
+            return (None if recorded.vector is None else decode_vector(recorded.vector)), Usage()
         if query.vector is not None:
-            return _given_vector(query.vector, self.dense.space.dimensions)
+            return given_vector(query.vector, self.dense.space.dimensions), Usage()
         if mode == "hybrid" and not covers(self.dense.scripts, text):
-            return None
+            return None, Usage()
         try:
-            return self.dense.embed_many([text], "query").vectors
+            return self.dense.embed_many([text], "query")
         except EmbeddingError:
             raise
         except Exception as error:
             name = self.dense.space.name
-            raise EmbeddingError(f"embedder {name!r} failed on a query: {type(error).__name__}: {error}") from error
+            raise EmbeddingError(f"embedder {name!r} failed on a query: {type(error).__name__}") from error
 
     def _hits(self, snapshot: Snapshot, result: SearchResult, text: str, limit: int) -> list[Hit]:
         legs = {leg: self._above(leg, candidates) for leg, candidates in result.legs.items()}
@@ -171,10 +199,7 @@ class Retriever:
 
     def with_options(self, **options: Any) -> Retriever:
         """A copy with other options, named as in the constructor."""
-        current = {
-            name: getattr(self, name)
-            for name in ("data", "namespace", "id", "dense", "mode", "limit", "threshold", "filter", "fusion")
-        }
+        current = {name: getattr(self, name) for name in _OPTIONS}
         return Retriever(**{**current, **options})
 
 
@@ -187,28 +212,7 @@ def _ranks(legs: Mapping[str, Sequence[Candidate]], rows: set[int]) -> dict[int,
     return ranks
 
 
-def _given_vector(vector: Sequence[float], dimensions: int) -> Any:
-    import numpy as np
-
-    array = np.ascontiguousarray(vector, dtype=np.float32).reshape(1, -1)
-    if array.shape[1] != dimensions:
-        raise ConfigError(f"query vector has {array.shape[1]} dimensions; this space has {dimensions}")
-    if not np.isfinite(array).all():
-        raise ConfigError("query vector holds a value that is not finite")
-    return array
-
-
 def _mode(mode: Mode) -> Mode:
     if mode not in _MODES:
         raise ConfigError(f"mode: {mode!r} is not one of {', '.join(_MODES)}")
     return mode
-
-
-def _limit(limit: int) -> int:
-    if isinstance(limit, bool) or not isinstance(limit, int) or not 0 <= limit < math.inf:
-        raise ConfigError(f"limit: must be a whole number of at least 0, not {limit!r}")
-    return limit
-
-
-def _first(*options: Any) -> Any:
-    return next(option for option in options if option is not None)

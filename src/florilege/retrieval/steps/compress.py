@@ -1,0 +1,243 @@
+"""The step that makes hits fit a number of tokens, for certain."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+from florilege.interfaces.models import Message
+from florilege.model.errors import ModelError, RecipeError
+from florilege.model.hit import Hit
+from florilege.models import CheckedModel, as_model, field_of, json_of, object_schema, structured
+from florilege.retrieval.excerpt import excerpt
+from florilege.retrieval.passages.placing import inside, pieces, source_spans
+from florilege.retrieval.passages.rendering import SEPARATOR, block, header, render
+from florilege.retrieval.steps.base import REFINES, Call, Step, Work
+from florilege.retrieval.steps.excerpts import Candidate, Relevance, Stretch, assembled, choose
+from florilege.text.fences import NOTICE, Fence
+from florilege.text.quotes import Quotable
+from florilege.text.tokens import Tokenizer, tokenizer
+
+Method = Literal["extractive", "model"]
+TOKENIZER = "o200k_base"
+
+_SHARE, _FLOOR = 3, 8  # a hit may take a third of what is left, or an eighth of everything when that is more
+_TASK = (
+    "Copy from each passage the sentences that help to answer the question, word for word, the most helpful first. "
+    "Leave out passages that do not help. " + NOTICE
+)
+_SCHEMA = object_schema(
+    {
+        "excerpts": {
+            "type": "array",
+            "items": object_schema({"passage": {"type": "integer"}, "quote": {"type": "string"}}),
+        }
+    }
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CompressToBudget(Step):
+    """See :func:`compress_to_budget`."""
+
+    id: str = "compress_to_budget"
+    tokens: int
+    strategy: Method = "extractive"
+    tokenizer: Any = TOKENIZER
+    model: CheckedModel | None = None
+
+    kind = "compress_to_budget"
+    phase = REFINES
+
+    @property
+    def needs_model(self) -> bool:
+        """For the model strategy."""
+        return self.strategy == "model"
+
+    @property
+    def own_model(self) -> CheckedModel | None:
+        """The model it was given."""
+        return self.model
+
+    def options(self) -> dict[str, Any]:
+        """Its options."""
+        counter = tokenizer(self.tokenizer)
+        return {"tokens": self.tokens, "strategy": self.strategy, "tokenizer": counter.name}
+
+    def apply(self, work: Work, call: Call) -> Work:
+        """Cut, best hits first."""
+        chosen = _by_model(work.hits, call) if self.strategy == "model" else None
+        if chosen is None:
+            relevance = Relevance(call.request.text, [hit.text_for("context") for hit in work.hits])
+            chosen = {hit.key: relevance.candidates(hit.text_for("context")) for hit in work.hits}
+            used = "extractive"
+        else:
+            used = "model"
+        budget = _Budget(self.tokens, tokenizer(self.tokenizer), call.request.text, used)
+        hits = budget.spend(work.hits, chosen)
+        call.facts["tokens"] = budget.total(hits)
+        dropped = len(work.hits) - len(hits)
+        if dropped:
+            call.facts["dropped"] = dropped
+        if work.hits and not hits:
+            call.warn(f"{self.id}: not even the best hit fits {self.tokens} tokens")
+        return replace(work, hits=tuple(hits))
+
+
+def compress_to_budget(
+    tokens: int,
+    *,
+    strategy: Method = "extractive",
+    tokenizer: Any = TOKENIZER,
+    model: Any = None,
+    id: str = "compress_to_budget",
+) -> CompressToBudget:
+    """Cut hits down to verbatim excerpts until :func:`florilege.retrieval.render` of them has at most ``tokens``
+    tokens, headers and separators included. This always holds.
+
+    The best hits are served first; small ones stay whole. "extractive" keeps the sentences that share most with the
+    question and needs no model; "model" lets one choose, and keeps what it copied verbatim. ``hit.content`` becomes the
+    excerpts, ``hit.chunk_content`` stays the whole, and ``provenance.compression`` tells each excerpt's place in the
+    text, the chunk and the source. ``tokenizer`` as in :func:`florilege.text.tokens.tokenizer`.
+    """
+    if isinstance(tokens, bool) or not isinstance(tokens, int) or tokens < 1:
+        raise RecipeError(f"compress_to_budget tokens: must be a whole number of at least 1, not {tokens!r}")
+    if strategy not in ("extractive", "model"):
+        raise RecipeError(f'compress_to_budget strategy: must be "extractive" or "model", not {strategy!r}')
+    bound = None if model is None else as_model(model)
+    return CompressToBudget(id=id, tokens=tokens, strategy=strategy, tokenizer=tokenizer, model=bound)
+
+
+class _Budget:
+    """Tokens, and how they are dealt out."""
+
+    def __init__(self, tokens: int, counter: Tokenizer, query: str, strategy: str) -> None:
+        self._tokens = tokens
+        self._counter = counter
+        self._query = query
+        self._strategy = strategy
+
+    def total(self, hits: Sequence[Hit]) -> int:
+        """The tokens of the hits as they are rendered."""
+        return self._counter.count(render(hits)) if hits else 0
+
+    def spend(self, hits: Sequence[Hit], chosen: Mapping[Any, Sequence[Candidate]]) -> list[Hit]:
+        """The hits that fit, cut where they must be. What is left at the end goes to those that were cut, in order."""
+        kept: list[Hit] = []
+        originals: list[Hit] = []
+        for hit in hits:
+            left = self._tokens - self._cost(kept)
+            share = min(left, max(left // _SHARE, self._tokens // _FLOOR))
+            made = self._fitted(hit, len(kept) + 1, share, chosen[hit.key])
+            if made is not None:
+                kept.append(made)
+                originals.append(hit)
+        for place, hit in enumerate(originals):
+            compression = kept[place].provenance.compression
+            left = self._tokens - self._cost(kept)
+            if left > 0 and compression is not None and not compression["complete"]:
+                own = self._block_cost(kept[place], place + 1)
+                made = self._fitted(hit, place + 1, own + left, chosen[hit.key])
+                kept[place] = made or kept[place]
+        while kept and self.total(kept) > self._tokens:  # tokens of a whole may outnumber those of its parts
+            kept.pop()
+        return kept
+
+    def _cost(self, hits: Sequence[Hit]) -> int:
+        return sum(self._block_cost(hit, number) for number, hit in enumerate(hits, 1))
+
+    def _block_cost(self, hit: Hit, number: int) -> int:
+        return self._counter.count(block(number, hit) + SEPARATOR)
+
+    def _fitted(self, hit: Hit, number: int, allowed: int, candidates: Sequence[Candidate]) -> Hit | None:
+        """``hit`` in at most ``allowed`` tokens with its header, or None when nothing of it fits."""
+        text = hit.text_for("context")
+        head = header(number, hit)
+
+        def fits(body: str) -> bool:
+            return self._counter.count(f"{head}\n{body}{SEPARATOR}") <= allowed
+
+        def shrink(stretch: Stretch, size: int) -> Stretch:
+            found = excerpt(text[slice(*stretch)], self._query, max_chars=size)
+            return stretch[0] + found.start, stretch[0] + found.end
+
+        if self._strategy == "extractive" and fits(text):
+            return self._cut(hit, text, [(0, len(text))] if text else [])
+        stretches = choose(text, candidates, fits, shrink)
+        return self._cut(hit, text, stretches) if stretches else None
+
+    def _cut(self, hit: Hit, text: str, stretches: Sequence[Stretch]) -> Hit:
+        content = assembled(text, stretches)
+        compression = {
+            "strategy": self._strategy,
+            "basis": "chunk" if hit.passage is None else hit.passage.kind,
+            "tokens": self._counter.count(content),
+            "complete": content == text,
+            "excerpts": _places(hit, text, stretches),
+        }
+        return replace(
+            hit,
+            content=content,
+            chunk_content=hit.text_for("citation"),
+            provenance=replace(hit.provenance, compression=compression),
+        )
+
+
+def _places(hit: Hit, text: str, stretches: Sequence[Stretch]) -> list[dict[str, Any]]:
+    """Each excerpt's place in the text it was cut from, in the chunk (None outside it) and in the source."""
+    chunk = hit.text_for("citation")
+    basis = hit.provenance if hit.passage is None else hit.passage.provenance
+    laid = pieces(text, basis)
+    own = pieces(chunk, hit.provenance)
+    found = []
+    for start, end in stretches:
+        spans = source_spans(laid, start, end)
+        held = (start, end) if hit.passage is None else inside(own, spans)
+        found.append(
+            {
+                "start": start,
+                "end": end,
+                "chunk": None if held is None else list(held),
+                "source": [[span.start, span.end] for span in spans],
+            }
+        )
+    return found
+
+
+def _by_model(hits: Sequence[Hit], call: Call) -> dict[Any, list[Candidate]] | None:
+    """What a model copied, as stretches of the hits' texts; None when its answer cannot be used."""
+    texts = [hit.text_for("context") for hit in hits]
+    question = call.request.text
+    fence = Fence([question, *texts])
+    blocks = [fence.around("question", question)]
+    blocks += [fence.around(f"passage {number}", text) for number, text in enumerate(texts, 1)]
+    messages: list[Message] = [
+        {"role": "system", "content": _TASK},
+        {"role": "user", "content": "\n\n".join(blocks)},
+    ]
+    try:
+        named = structured(call.generate, messages, _SCHEMA, lambda answer: _quotes(json_of(answer)))
+    except ModelError as error:
+        call.warn(f"{call.step.id}: sentences are chosen by their words instead: {error.message}")
+        return None
+    chosen: dict[Any, list[Candidate]] = {hit.key: [] for hit in hits}
+    quotable = [Quotable(text) for text in texts]
+    for place, (number, quote) in enumerate(named):
+        if not 1 <= number <= len(hits):
+            call.warn(f"{call.step.id}: there is no passage {number} among {len(hits)}; dropped")
+            continue
+        match = quotable[number - 1].find(quote)
+        if match.verdict == "absent":
+            call.warn(f"{call.step.id}: an excerpt is not in passage {number}; dropped")
+        else:
+            chosen[hits[number - 1].key].append(Candidate(match.start, match.end, 1.0 / (place + 1)))
+    if not any(chosen.values()):
+        call.warn(f"{call.step.id}: the model copied nothing; sentences are chosen by their words instead")
+        return None
+    return chosen
+
+
+def _quotes(value: Any) -> list[tuple[int, str]]:
+    items = field_of(value, "excerpts", list)
+    return [(field_of(item, "passage", int), field_of(item, "quote", str)) for item in items]

@@ -1,0 +1,199 @@
+"""The step between queries and hits: every query over every source, at once, fused into one list."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import product
+
+from florilege.concurrency import Outcome, concurrently
+from florilege.model.errors import FlorilegeError, RecipeError, SourceFailed
+from florilege.model.hit import Hit, HitKey, Query, SourceRank
+from florilege.model.ledger import Usage
+from florilege.retrieval.forms import Found, checked_limit
+from florilege.retrieval.steps.base import PRODUCES, Call, Source, Step, Work
+from florilege.retrieval.trace import Search, SourceStatus
+
+RANK_CONSTANT = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class Ranking:
+    """What one source answered to one query."""
+
+    source: Source
+    query: Query
+    hits: Sequence[Hit]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Retrieve(Step):
+    """See :func:`retrieve`."""
+
+    id: str = "retrieve"
+    limit: int | None = 30
+
+    kind = "retrieve"
+    phase = PRODUCES
+
+    def apply(self, work: Work, call: Call) -> Work:
+        """Search, tell how each source did, fuse."""
+        pairs = list(product(work.queries, work.sources))
+        tasks = [
+            partial(_search, source, self._query(query, call.request), call, place)
+            for place, (query, source) in enumerate(pairs)
+        ]
+        outcomes = concurrently(
+            tasks,
+            limit=call.plan.concurrency,
+            timeouts=[source.timeout for _, source in pairs],
+            deadline=call.deadline,
+        )
+        _record(call, work.sources, pairs, outcomes)
+        rankings = [
+            Ranking(source, query, outcome.value.hits)
+            for (query, source), outcome in zip(pairs, outcomes, strict=True)
+            if outcome.value is not None
+        ]
+        hits = fused(rankings) if len(pairs) > 1 else _alone(rankings[0])
+        return replace(work, hits=tuple(hits[: self.limit or call.request.limit]))
+
+    def _query(self, query: Query, request: Query) -> Query:
+        limit = request.limit if self.limit is None else self.limit
+        return replace(query, limit=limit, filter=request.filter, mode=query.mode or request.mode)
+
+
+def retrieve(limit: int | None = 30, *, id: str = "retrieve") -> Retrieve:
+    """Search every source with every planned query, concurrently, and keep the best ``limit`` hits
+    (None: as many as the request wants of each source).
+
+    One query over one source keeps the store's order and scores. Otherwise hits that are the same chunk become one, in
+    the order of weighted reciprocal rank fusion; the fused score is scaled so that first place everywhere is 1.
+    """
+    if checked_limit(limit) == 0:
+        raise RecipeError(f"retrieve limit: must be a whole number of at least 1, not {limit!r}")
+    return Retrieve(id=id, limit=limit)
+
+
+def _search(source: Source, query: Query, call: Call, place: int) -> Found:
+    recorded = None if call.recorded is None else call.recorded.searches[place]
+    return source.retriever.search(query, deadline=call.deadline, recorded=recorded)
+
+
+def _record(
+    call: Call,
+    sources: Sequence[Source],
+    pairs: Sequence[tuple[Query, Source]],
+    outcomes: Sequence[Outcome[Found]],
+) -> None:
+    """Put searches and sources into the trace; raise SourceFailed where the recipe does not go on without one."""
+    for (query, source), outcome in zip(pairs, outcomes, strict=True):
+        found = outcome.value or Found([], Usage())
+        call.usage += found.usage
+        call.searches.append(
+            Search(
+                retriever_id=source.id,
+                query=query.text,
+                hit_count=len(found.hits),
+                duration_seconds=outcome.seconds,
+                seq=found.seq,
+                vector=found.vector,
+                error=None if outcome.error is None else _reason(outcome.error),
+                trace=found.trace,
+            )
+        )
+    failures: list[tuple[Source, BaseException]] = []
+    for source in sources:
+        own = [outcome for (_, asked), outcome in zip(pairs, outcomes, strict=True) if asked is source]
+        errors = [outcome.error for outcome in own if outcome.error is not None]
+        call.sources.append(_status(source, own, errors))
+        if errors:
+            failures.append((source, errors[0]))
+    for source, error in failures:
+        call.warn(f"source {source.id!r} failed: {_reason(error)}")
+    if failures and (not call.plan.skip_failed or all(outcome.error is not None for outcome in outcomes)):
+        source, error = failures[0]
+        if call.deadline.passed:
+            raise error
+        raise SourceFailed(
+            f"source {source.id!r} failed: {_reason(error)}",
+            code=error.code if isinstance(error, FlorilegeError) else _code(error),
+            retryable=getattr(error, "retryable", isinstance(error, (TimeoutError, OSError))),
+        ) from error
+
+
+def _status(source: Source, own: Sequence[Outcome[Found]], errors: Sequence[BaseException]) -> SourceStatus:
+    return SourceStatus(
+        retriever_id=source.id,
+        status="success" if not errors else "failed" if len(errors) == len(own) else "partial",
+        weight=source.weight,
+        query_count=len(own),
+        hit_count=sum(len(outcome.value.hits) for outcome in own if outcome.value is not None),
+        duration_seconds=max((outcome.seconds for outcome in own), default=0.0),
+        error=_reason(errors[0]) if errors else None,
+    )
+
+
+def _reason(error: BaseException) -> str:
+    """What may be told of an error: messages of ours and of time limits, of others the type."""
+    if isinstance(error, FlorilegeError):
+        return error.message
+    return str(error) if type(error) is TimeoutError else type(error).__name__
+
+
+def _code(error: BaseException) -> str:
+    return "timeout" if isinstance(error, TimeoutError) else "source_failed"
+
+
+def _alone(ranking: Ranking) -> list[Hit]:
+    source = ranking.source
+    return [
+        replace(
+            hit,
+            provenance=replace(
+                hit.provenance,
+                raw_score=hit.score,
+                matched_queries=(ranking.query.text,) if ranking.query.text else (),
+                per_source=(SourceRank(retriever_id=source.id, rank=rank, weight=source.weight, score=hit.score),),
+            ),
+        )
+        for rank, hit in enumerate(ranking.hits, 1)
+    ]
+
+
+def fused(rankings: Sequence[Ranking], *, k: float = RANK_CONSTANT) -> list[Hit]:
+    """Rankings of one or several queries and sources as one list, in total order.
+
+    Weighted reciprocal rank fusion (Cormack, Clarke and Buettcher 2009): a hit scores the sum over rankings of weight /
+    (k + rank), over what first place in all of them would. Sums are exact, so the order of rankings does not matter.
+    """
+    best = math.fsum(ranking.source.weight / (k + 1) for ranking in rankings)
+    found: dict[HitKey, list[tuple[int, Hit, Ranking]]] = {}
+    for ranking in rankings:
+        for rank, hit in enumerate(ranking.hits, 1):
+            found.setdefault(hit.key, []).append((rank, hit, ranking))
+    hits = [_joined(places, best, k) for places in found.values()]
+    return sorted(hits, key=lambda hit: hit.order)
+
+
+def _joined(places: Sequence[tuple[int, Hit, Ranking]], best: float, k: float) -> Hit:
+    score = math.fsum(ranking.source.weight / (k + rank) for rank, _, ranking in places) / best
+    ordered = sorted(places, key=lambda place: (place[0], place[2].source.id, place[2].query.text))
+    _, hit, _ = ordered[0]
+    per_source: dict[str, SourceRank] = {}
+    for rank, own, ranking in ordered:
+        source = ranking.source
+        per_source.setdefault(
+            source.id, SourceRank(retriever_id=source.id, rank=rank, weight=source.weight, score=own.score)
+        )
+    queries = sorted({ranking.query.text for _, _, ranking in places if ranking.query.text})
+    provenance = replace(
+        hit.provenance,
+        raw_score=hit.score,
+        fused_score=score,
+        matched_queries=tuple(queries),
+        per_source=tuple(per_source.values()),
+    )
+    return replace(hit, score=score, provenance=provenance)
