@@ -26,11 +26,13 @@ class FunctionEmbedder:
         max_batch: int,
         max_input_tokens: int | None,
         scripts: frozenset[str] | None,
+        languages: frozenset[str] | None,
     ) -> None:
         self.space = space
         self.max_batch = max_batch
         self.max_input_tokens = max_input_tokens
         self.scripts = scripts
+        self.languages = languages
         self._functions: dict[str, EmbedFunction] = {"document": documents, "query": queries}
 
     def embed_many(self, texts: Sequence[str], task: Task = "document") -> Embeddings:
@@ -71,6 +73,7 @@ def from_function(
     max_batch: int = 64,
     max_input_tokens: int | None = None,
     scripts: Iterable[str] | None = None,
+    languages: Iterable[str] | None = None,
 ) -> Embedder:
     """An embedder that calls ``fn(texts)``, and ``query_fn(texts)`` for queries where they need another treatment.
 
@@ -90,4 +93,5 @@ def from_function(
         max_batch=max_batch,
         max_input_tokens=max_input_tokens,
         scripts=None if scripts is None else frozenset(scripts),
+        languages=None if languages is None else frozenset(languages),
     )

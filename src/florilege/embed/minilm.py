@@ -33,6 +33,7 @@ def minilm() -> OnnxEmbedder:
         dimensions=384,
         max_input_tokens=256,
         scripts={"Latin"},
+        languages={"en"},
         model_sha256=_MODEL_SHA256,
         tokenizer_sha256=_TOKENIZER_SHA256,
     )

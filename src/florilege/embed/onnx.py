@@ -51,6 +51,7 @@ class OnnxEmbedder:
         max_input_tokens: int | None = None,
         prefixes: Mapping[Task, str] | None = None,
         scripts: Iterable[str] | None = None,
+        languages: Iterable[str] | None = None,
         threads: int | None = None,
         model_sha256: str | None = None,
         tokenizer_sha256: str | None = None,
@@ -64,6 +65,7 @@ class OnnxEmbedder:
         self.max_input_tokens = max_input_tokens
         self.max_batch = _BATCH_ROWS
         self.scripts = None if scripts is None else frozenset(scripts)
+        self.languages = None if languages is None else frozenset(languages)
         self._pooling: Pooling = pooling
         self._model, self._model_sha256 = model, model_sha256
         self._tokenizer, self._tokenizer_sha256 = tokenizer, tokenizer_sha256

@@ -35,6 +35,7 @@ class CountingEmbedder:
         max_batch: int = 16,
         max_input_tokens: int | None = None,
         scripts: Iterable[str] | None = None,
+        languages: Iterable[str] | None = None,
         fail_on: Collection[str] | Callable[[str], bool] = (),
         fail_calls: Collection[int] = (),
         retryable: bool = False,
@@ -43,6 +44,7 @@ class CountingEmbedder:
         self.max_batch = max_batch
         self.max_input_tokens = max_input_tokens
         self.scripts = None if scripts is None else frozenset(scripts)
+        self.languages = None if languages is None else frozenset(languages)
         self.texts_embedded = 0
         self.calls = 0
         self.texts: list[str] = []
