@@ -5,5 +5,6 @@ The suites need pytest and hypothesis; they live in their own modules (``florile
 """
 
 from florilege.testing.fakes import CountingEmbedder
+from florilege.testing.models import FakeModel, FakeReranker, RecordingModel
 
-__all__ = ["CountingEmbedder"]
+__all__ = ["CountingEmbedder", "FakeModel", "FakeReranker", "RecordingModel"]

@@ -2,25 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from florilege.interfaces.models import Message
 from florilege.model.errors import ModelError, RecipeError
-from florilege.model.hit import Hit
+from florilege.model.hit import Hit, HitKey
 from florilege.models import CheckedModel, as_model, field_of, json_of, object_schema, structured
 from florilege.retrieval.excerpt import excerpt
+from florilege.retrieval.passages.changing import changed
 from florilege.retrieval.passages.placing import inside, pieces, source_spans
 from florilege.retrieval.passages.rendering import SEPARATOR, block, header, render
 from florilege.retrieval.steps.base import REFINES, Call, Step, Work
-from florilege.retrieval.steps.excerpts import Candidate, Relevance, Stretch, assembled, choose
+from florilege.retrieval.steps.excerpts import Candidate, Relevance, Stretch, assembled, choose, measured
 from florilege.text.fences import NOTICE, Fence
 from florilege.text.quotes import Quotable
 from florilege.text.tokens import Tokenizer, tokenizer
 
 Method = Literal["extractive", "model"]
 TOKENIZER = "o200k_base"
+_Chosen = dict[HitKey, list[Candidate]]
 
 _SHARE, _FLOOR = 3, 8  # a hit may take a third of what is left, or an eighth of everything when that is more
 _TASK = (
@@ -68,14 +70,8 @@ class CompressToBudget(Step):
     def apply(self, work: Work, call: Call) -> Work:
         """Cut, best hits first."""
         chosen = _by_model(work.hits, call) if self.strategy == "model" else None
-        if chosen is None:
-            relevance = Relevance(call.request.text, [hit.text_for("context") for hit in work.hits])
-            chosen = {hit.key: relevance.candidates(hit.text_for("context")) for hit in work.hits}
-            used = "extractive"
-        else:
-            used = "model"
-        budget = _Budget(self.tokens, tokenizer(self.tokenizer), call.request.text, used)
-        hits = budget.spend(work.hits, chosen)
+        budget = _Budget(self.tokens, tokenizer(self.tokenizer), call.request.text, chosen)
+        hits = budget.spend(work.hits)
         call.facts["tokens"] = budget.total(hits)
         dropped = len(work.hits) - len(hits)
         if dropped:
@@ -112,76 +108,91 @@ def compress_to_budget(
 class _Budget:
     """Tokens, and how they are dealt out."""
 
-    def __init__(self, tokens: int, counter: Tokenizer, query: str, strategy: str) -> None:
+    def __init__(self, tokens: int, counter: Tokenizer, query: str, chosen: _Chosen | None) -> None:
         self._tokens = tokens
         self._counter = counter
         self._query = query
-        self._strategy = strategy
+        self._chosen = chosen
+        self._relevance: Relevance | None = None
+        self._texts: list[str] = []
+        self._measured: dict[HitKey, list[tuple[Candidate, int]]] = {}
 
     def total(self, hits: Sequence[Hit]) -> int:
         """The tokens of the hits as they are rendered."""
         return self._counter.count(render(hits)) if hits else 0
 
-    def spend(self, hits: Sequence[Hit], chosen: Mapping[Any, Sequence[Candidate]]) -> list[Hit]:
+    def spend(self, hits: Sequence[Hit]) -> list[Hit]:
         """The hits that fit, cut where they must be. What is left at the end goes to those that were cut, in order."""
+        self._texts = [_whole(hit) for hit in hits]
         kept: list[Hit] = []
         originals: list[Hit] = []
+        left = self._tokens
         for hit in hits:
-            left = self._tokens - self._cost(kept)
             share = min(left, max(left // _SHARE, self._tokens // _FLOOR))
-            made = self._fitted(hit, len(kept) + 1, share, chosen[hit.key])
+            made = self._fitted(hit, len(kept) + 1, share)
             if made is not None:
                 kept.append(made)
                 originals.append(hit)
+                left -= self._block_cost(made, len(kept))
+        if hits and not kept:
+            made = self._fitted(hits[0], 1, self._tokens)
+            kept = [] if made is None else [made]
         for place, hit in enumerate(originals):
             compression = kept[place].provenance.compression
-            left = self._tokens - self._cost(kept)
             if left > 0 and compression is not None and not compression["complete"]:
-                own = self._block_cost(kept[place], place + 1)
-                made = self._fitted(hit, place + 1, own + left, chosen[hit.key])
-                kept[place] = made or kept[place]
+                left += self._block_cost(kept[place], place + 1)
+                kept[place] = self._fitted(hit, place + 1, left) or kept[place]
+                left -= self._block_cost(kept[place], place + 1)
         while kept and self.total(kept) > self._tokens:  # tokens of a whole may outnumber those of its parts
             kept.pop()
         return kept
 
-    def _cost(self, hits: Sequence[Hit]) -> int:
-        return sum(self._block_cost(hit, number) for number, hit in enumerate(hits, 1))
-
     def _block_cost(self, hit: Hit, number: int) -> int:
         return self._counter.count(block(number, hit) + SEPARATOR)
 
-    def _fitted(self, hit: Hit, number: int, allowed: int, candidates: Sequence[Candidate]) -> Hit | None:
+    def _fitted(self, hit: Hit, number: int, allowed: int) -> Hit | None:
         """``hit`` in at most ``allowed`` tokens with its header, or None when nothing of it fits."""
-        text = hit.text_for("context")
+        text = _whole(hit)
         head = header(number, hit)
-
-        def fits(body: str) -> bool:
-            return self._counter.count(f"{head}\n{body}{SEPARATOR}") <= allowed
+        if self._chosen is None and self._counter.count(f"{head}\n{text}{SEPARATOR}") <= allowed:
+            return self._cut(hit, text, [(0, len(text))])
+        room = allowed - self._counter.count(f"{head}\n{SEPARATOR}")
 
         def shrink(stretch: Stretch, size: int) -> Stretch:
             found = excerpt(text[slice(*stretch)], self._query, max_chars=size)
             return stretch[0] + found.start, stretch[0] + found.end
 
-        if self._strategy == "extractive" and fits(text):
-            return self._cut(hit, text, [(0, len(text))] if text else [])
-        stretches = choose(text, candidates, fits, shrink)
+        stretches = choose(text, self._candidates(hit), room, self._counter, shrink) if room > 0 else []
         return self._cut(hit, text, stretches) if stretches else None
+
+    def _candidates(self, hit: Hit) -> list[tuple[Candidate, int]]:
+        found = self._measured.get(hit.key)
+        if found is None:
+            text = _whole(hit)
+            if self._chosen is not None:
+                candidates = self._chosen[hit.key]
+            else:
+                self._relevance = self._relevance or Relevance(self._query, self._texts)
+                candidates = self._relevance.candidates(text)
+            found = self._measured[hit.key] = measured(text, candidates, self._counter)
+        return found
 
     def _cut(self, hit: Hit, text: str, stretches: Sequence[Stretch]) -> Hit:
         content = assembled(text, stretches)
         compression = {
-            "strategy": self._strategy,
+            "strategy": "extractive" if self._chosen is None else "model",
             "basis": "chunk" if hit.passage is None else hit.passage.kind,
             "tokens": self._counter.count(content),
             "complete": content == text,
             "excerpts": _places(hit, text, stretches),
         }
-        return replace(
-            hit,
-            content=content,
-            chunk_content=hit.text_for("citation"),
-            provenance=replace(hit.provenance, compression=compression),
-        )
+        chunk = hit.text_for("citation")
+        return changed(hit, content=content, chunk_content=chunk, provenance={"compression": compression})
+
+
+def _whole(hit: Hit) -> str:
+    """The text to cut from: what the hit was expanded to, else its chunk; an earlier cut is no longer of interest."""
+    return hit.text_for("citation") if hit.passage is None else hit.passage.text
 
 
 def _places(hit: Hit, text: str, stretches: Sequence[Stretch]) -> list[dict[str, Any]]:
@@ -205,9 +216,9 @@ def _places(hit: Hit, text: str, stretches: Sequence[Stretch]) -> list[dict[str,
     return found
 
 
-def _by_model(hits: Sequence[Hit], call: Call) -> dict[Any, list[Candidate]] | None:
+def _by_model(hits: Sequence[Hit], call: Call) -> _Chosen | None:
     """What a model copied, as stretches of the hits' texts; None when its answer cannot be used."""
-    texts = [hit.text_for("context") for hit in hits]
+    texts = [_whole(hit) for hit in hits]
     question = call.request.text
     fence = Fence([question, *texts])
     blocks = [fence.around("question", question)]
@@ -221,7 +232,7 @@ def _by_model(hits: Sequence[Hit], call: Call) -> dict[Any, list[Candidate]] | N
     except ModelError as error:
         call.warn(f"{call.step.id}: sentences are chosen by their words instead: {error.message}")
         return None
-    chosen: dict[Any, list[Candidate]] = {hit.key: [] for hit in hits}
+    chosen: _Chosen = {hit.key: [] for hit in hits}
     quotable = [Quotable(text) for text in texts]
     for place, (number, quote) in enumerate(named):
         if not 1 <= number <= len(hits):

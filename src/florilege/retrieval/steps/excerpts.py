@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from florilege.retrieval.passages.similarity import analyzer
+from florilege.text.ruler import Ruler
 from florilege.text.sentences import sentence_spans
+from florilege.text.tokens import Tokenizer
 
 GAP = " […] "
 """What stands between two excerpts that do not touch."""
 
 _NEIGHBOUR = 0.3  # share of a neighbouring sentence's weight, so that an answer keeps what leads to it
-_LEAST_CHARS = 24
+_LEAST_CHARS = 48  # a shorter piece of a sentence says nothing
 
 Stretch = tuple[int, int]
 
@@ -41,55 +44,58 @@ def sentences(text: str) -> list[Stretch]:
 class Relevance:
     """How much sentences say about a question: the summed rarity of the distinct question terms they hold.
 
-    Rarity is log(1 + N / df) over the sentences of all ``texts``; neighbours share some of their weight.
+    Rarity is log(1 + N / df) over ``texts``; neighbours share some of their weight.
     """
 
     def __init__(self, query: str, texts: Iterable[str]) -> None:
         self._wanted = frozenset(analyzer().query_terms(query))
-        self._texts = {text: self._found(text) for text in dict.fromkeys(texts)}
-        frequency: dict[str, int] = {}
-        count = 0
-        for found in self._texts.values():
-            count += len(found)
-            for _, terms in found:
-                for term in terms:
-                    frequency[term] = frequency.get(term, 0) + 1
-        self._rarity = {term: math.log(1 + count / number) for term, number in frequency.items()}
-
-    def _found(self, text: str) -> list[tuple[Stretch, frozenset[str]]]:
-        return [
-            ((start, end), self._wanted.intersection(analyzer().analyze(text[start:end])))
-            for start, end in sentences(text)
-        ]
+        own = [self._wanted.intersection(analyzer().analyze(text)) for text in texts]
+        frequency = Counter(term for terms in own for term in terms)
+        self._rarity = {term: math.log(1 + len(own) / count) for term, count in frequency.items()}
 
     def candidates(self, text: str) -> list[Candidate]:
         """The sentences of one of the texts with their weights, in order."""
-        found = self._texts[text]
-        own = [math.fsum(sorted(self._rarity[term] for term in terms)) for _, terms in found]
-        last = len(own) - 1
+        found = sentences(text)
+        terms = [self._wanted.intersection(analyzer().analyze(text[start:end])) for start, end in found]
+        own = [math.fsum(sorted(self._rarity[term] for term in held)) for held in terms]
+        around = [0.0, *own, 0.0]
         return [
-            Candidate(start, end, weight + _NEIGHBOUR * max(own[max(0, at - 1)], own[min(last, at + 1)]))
-            for at, (((start, end), _), weight) in enumerate(zip(found, own, strict=True))
+            Candidate(start, end, weight + _NEIGHBOUR * max(around[at], around[at + 2]))
+            for at, ((start, end), weight) in enumerate(zip(found, own, strict=True))
         ]
 
 
-def choose(
-    text: str, candidates: Sequence[Candidate], fits: Callable[[str], bool], shrink: Callable[[Stretch, int], Stretch]
-) -> list[Stretch]:
-    """The stretches to keep, in text order: the weightiest first, as long as what they make together ``fits``.
+def measured(text: str, candidates: Iterable[Candidate], counter: Tokenizer) -> list[tuple[Candidate, int]]:
+    """The candidates with the tokens each costs, the weightiest first."""
+    ruler = Ruler(text, counter)
+    costs = [(item, ruler.count(item.start, item.end) + 1) for item in candidates]
+    return sorted(costs, key=lambda pair: (-pair[0].weight, pair[0].start))
 
-    When not even the weightiest fits, ``shrink(stretch, max_chars)`` gives the best part of it that does.
+
+def choose(
+    text: str,
+    candidates: Sequence[tuple[Candidate, int]],
+    room: int,
+    counter: Tokenizer,
+    shrink: Callable[[Stretch, int], Stretch],
+) -> list[Stretch]:
+    """The stretches to keep in ``room`` tokens, in text order: of :func:`measured` candidates as many as fit.
+
+    When not even the weightiest fits, ``shrink(stretch, max_chars)`` gives the best part of it.
     """
-    order = sorted(candidates, key=lambda item: (-item.weight, item.start))
-    kept: list[Stretch] = []
-    for item in order:
-        trial = _merged(text, [*kept, (item.start, item.end)])
-        if fits(assembled(text, trial)):
-            kept = trial
-        elif not kept:
-            part = _part(text, (item.start, item.end), fits, shrink)
-            return [] if part is None else [part]
-    return kept
+    gap = counter.count(GAP)
+    taken: list[Candidate] = []
+    left = room
+    for item, cost in candidates:
+        if cost + gap <= left:
+            taken.append(item)
+            left -= cost + gap
+    while taken:
+        kept = _merged(text, [(item.start, item.end) for item in taken])
+        if counter.count(assembled(text, kept)) <= room:
+            return kept
+        taken.pop()
+    return _part(text, (candidates[0][0].start, candidates[0][0].end), room, counter, shrink) if candidates else []
 
 
 def assembled(text: str, stretches: Sequence[Stretch]) -> str:
@@ -109,12 +115,12 @@ def _merged(text: str, stretches: Sequence[Stretch]) -> list[Stretch]:
 
 
 def _part(
-    text: str, stretch: Stretch, fits: Callable[[str], bool], shrink: Callable[[Stretch, int], Stretch]
-) -> Stretch | None:
+    text: str, stretch: Stretch, room: int, counter: Tokenizer, shrink: Callable[[Stretch, int], Stretch]
+) -> list[Stretch]:
     size = stretch[1] - stretch[0]
     while size >= _LEAST_CHARS:
-        size = size * 3 // 4
         start, end = shrink(stretch, size)
-        if start < end and fits(text[start:end]):
-            return start, end
-    return None
+        if start < end and counter.count(text[start:end]) <= room:
+            return [(start, end)]
+        size = size * 3 // 4
+    return []

@@ -11,6 +11,7 @@ from florilege.model.chunk import Chunk, ParentChunk, Provenance
 from florilege.model.document import Span
 from florilege.model.errors import RecipeError
 from florilege.model.hit import Hit, HitKey, Passage
+from florilege.retrieval.passages.changing import changed
 from florilege.retrieval.passages.placing import pieces, source_spans
 from florilege.retrieval.steps.base import REFINES, Call, Step, Work
 
@@ -53,7 +54,7 @@ class ExpandParents(Step):
                 if name in seen:
                     continue
                 seen.add(name)
-            hits.append(replace(hit, passage=_around(hit, parent, self.max_parent_chars)))
+            hits.append(changed(hit, passage=_around(hit, parent, self.max_parent_chars)))
         call.facts["expanded"] = sum(hit.passage is not None for hit in hits)
         return replace(work, hits=tuple(hits))
 
@@ -120,7 +121,7 @@ class ExpandWindow(Step):
         missing = len(work.hits) - len(found)
         if missing:
             call.warn(f"{self.id}: {missing} of {len(work.hits)} hits are no longer in their source; they stay alone")
-        return replace(work, hits=tuple([replace(hit, passage=found.get(hit.key, hit.passage)) for hit in work.hits]))
+        return replace(work, hits=tuple([changed(hit, passage=found.get(hit.key, hit.passage)) for hit in work.hits]))
 
     def _windows(self, chunks: Sequence[Chunk], hits: Sequence[Hit]) -> Iterable[tuple[HitKey, Passage]]:
         places = {chunk.chunk_id: place for place, chunk in enumerate(chunks)}

@@ -11,6 +11,7 @@ from florilege.interfaces.models import Reranker, Reranking
 from florilege.model.errors import RecipeError, StepError
 from florilege.model.hit import Hit
 from florilege.models import CheckedModel, JudgeReranker
+from florilege.retrieval.passages.changing import changed
 from florilege.retrieval.steps.base import REFINES, Call, Step, Work
 
 
@@ -79,7 +80,7 @@ class Rerank(Step):
         below = judged[-1].score
         for hit in rest:
             below = math.nextafter(below, -math.inf)  # keeps scores falling, so that order and score agree
-            judged.append(replace(hit, score=below))
+            judged.append(changed(hit, score=below))
         return judged
 
 
@@ -106,4 +107,4 @@ def _passage(hit: Hit) -> str:
 
 
 def _scored(hit: Hit, score: float, name: str) -> Hit:
-    return replace(hit, score=score, provenance=replace(hit.provenance, rerank_score=score, reranker=name))
+    return changed(hit, score=score, provenance={"rerank_score": score, "reranker": name})

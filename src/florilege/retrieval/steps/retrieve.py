@@ -7,12 +7,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import product
+from typing import NamedTuple
 
 from florilege.concurrency import Outcome, concurrently
 from florilege.model.errors import FlorilegeError, RecipeError, SourceFailed
 from florilege.model.hit import Hit, HitKey, Query, SourceRank
 from florilege.model.ledger import Usage
 from florilege.retrieval.forms import Found, checked_limit
+from florilege.retrieval.passages.changing import changed
 from florilege.retrieval.steps.base import PRODUCES, Call, Source, Step, Work
 from florilege.retrieval.trace import Search, SourceStatus
 
@@ -57,8 +59,9 @@ class Retrieve(Step):
             for (query, source), outcome in zip(pairs, outcomes, strict=True)
             if outcome.value is not None
         ]
-        hits = fused(rankings) if len(pairs) > 1 else _alone(rankings[0])
-        return replace(work, hits=tuple(hits[: self.limit or call.request.limit]))
+        limit = self.limit or call.request.limit
+        hits = fused(rankings, limit=limit) if len(pairs) > 1 else _alone(rankings[0])[:limit]
+        return replace(work, hits=tuple(hits))
 
     def _query(self, query: Query, request: Query) -> Query:
         limit = request.limit if self.limit is None else self.limit
@@ -149,51 +152,58 @@ def _code(error: BaseException) -> str:
 
 def _alone(ranking: Ranking) -> list[Hit]:
     source = ranking.source
+    queries = (ranking.query.text,) if ranking.query.text else ()
     return [
-        replace(
+        changed(
             hit,
-            provenance=replace(
-                hit.provenance,
-                raw_score=hit.score,
-                matched_queries=(ranking.query.text,) if ranking.query.text else (),
-                per_source=(SourceRank(retriever_id=source.id, rank=rank, weight=source.weight, score=hit.score),),
-            ),
+            provenance={
+                "raw_score": hit.score,
+                "matched_queries": queries,
+                "per_source": (SourceRank(retriever_id=source.id, rank=rank, weight=source.weight, score=hit.score),),
+            },
         )
         for rank, hit in enumerate(ranking.hits, 1)
     ]
 
 
-def fused(rankings: Sequence[Ranking], *, k: float = RANK_CONSTANT) -> list[Hit]:
-    """Rankings of one or several queries and sources as one list, in total order.
+def fused(rankings: Sequence[Ranking], *, limit: int | None = None, k: float = RANK_CONSTANT) -> list[Hit]:
+    """Rankings of one or several queries and sources as one list, in total order, the best ``limit`` of it.
 
     Weighted reciprocal rank fusion (Cormack, Clarke and Buettcher 2009): a hit scores the sum over rankings of weight /
     (k + rank), over what first place in all of them would. Sums are exact, so the order of rankings does not matter.
     """
     best = math.fsum(ranking.source.weight / (k + 1) for ranking in rankings)
-    found: dict[HitKey, list[tuple[int, Hit, Ranking]]] = {}
+    found: dict[HitKey, list[_Place]] = {}
     for ranking in rankings:
         for rank, hit in enumerate(ranking.hits, 1):
-            found.setdefault(hit.key, []).append((rank, hit, ranking))
-    hits = [_joined(places, best, k) for places in found.values()]
-    return sorted(hits, key=lambda hit: hit.order)
+            found.setdefault(hit.key, []).append(_Place(rank, hit, ranking.source, ranking.query.text))
+    scores = {
+        key: math.fsum(place.source.weight / (k + place.rank) for place in places) / best
+        for key, places in found.items()
+    }
+    order = sorted(found, key=lambda key: (-scores[key], key))[:limit]
+    return [_joined(found[key], scores[key]) for key in order]
 
 
-def _joined(places: Sequence[tuple[int, Hit, Ranking]], best: float, k: float) -> Hit:
-    score = math.fsum(ranking.source.weight / (k + rank) for rank, _, ranking in places) / best
-    ordered = sorted(places, key=lambda place: (place[0], place[2].source.id, place[2].query.text))
-    _, hit, _ = ordered[0]
+class _Place(NamedTuple):
+    rank: int
+    hit: Hit
+    source: Source
+    query: str
+
+
+def _joined(places: list[_Place], score: float) -> Hit:
+    """One hit out of its places; the text is that of its best place, whatever order they came in."""
+    places.sort(key=lambda place: (place.rank, place.source.id, place.query))
+    hit = places[0].hit
     per_source: dict[str, SourceRank] = {}
-    for rank, own, ranking in ordered:
-        source = ranking.source
-        per_source.setdefault(
-            source.id, SourceRank(retriever_id=source.id, rank=rank, weight=source.weight, score=own.score)
-        )
-    queries = sorted({ranking.query.text for _, _, ranking in places if ranking.query.text})
-    provenance = replace(
-        hit.provenance,
-        raw_score=hit.score,
-        fused_score=score,
-        matched_queries=tuple(queries),
-        per_source=tuple(per_source.values()),
-    )
-    return replace(hit, score=score, provenance=provenance)
+    for rank, own, source, _ in places:
+        if source.id not in per_source:
+            per_source[source.id] = SourceRank(retriever_id=source.id, rank=rank, weight=source.weight, score=own.score)
+    provenance = {
+        "raw_score": hit.score,
+        "fused_score": score,
+        "matched_queries": tuple(sorted({place.query for place in places if place.query})),
+        "per_source": tuple(per_source.values()),
+    }
+    return changed(hit, score=score, provenance=provenance)

@@ -12,6 +12,7 @@ from florilege.model.filters import Filter, field_path, parse_filter
 from florilege.model.hashing import instant, revive
 from florilege.model.hit import Hit
 from florilege.model.matching import MISSING, lookup, matches
+from florilege.retrieval.passages.changing import changed
 from florilege.retrieval.passages.similarity import cosine, shingles, terms_of
 from florilege.retrieval.steps.base import REFINES, Call, Step, Work
 
@@ -103,7 +104,7 @@ class Diversify(Step):
             }
             best = min(left, key=lambda place: (-value[place], work.hits[place].key))
             del left[best]
-            picked.append(replace(work.hits[best], score=value[best]))
+            picked.append(changed(work.hits[best], score=value[best]))
             for place in left:
                 left[place] = max(left[place], cosine(terms[place], terms[best]))
         return replace(work, hits=tuple(picked))
@@ -138,7 +139,7 @@ class Boost(Step):
         """Weigh and order again."""
         worth = _scaled([hit.score for hit in work.hits])
         hits = [
-            replace(hit, score=(score + self.weight * self._share(hit, call.now)) / (1 + self.weight))
+            changed(hit, score=(score + self.weight * self._share(hit, call.now)) / (1 + self.weight))
             for hit, score in zip(work.hits, worth, strict=True)
         ]
         return replace(work, hits=tuple(sorted(hits, key=lambda hit: hit.order)))
