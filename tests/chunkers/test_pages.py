@@ -14,7 +14,7 @@ from florilege.interfaces import ChunkPiece, PageChunks, PageOutput
 from florilege.model.chunk import PageBox
 from florilege.model.document import Block, Document
 from florilege.model.errors import ConfigError
-from tests.chunkers.build import document, part
+from tests.chunkers.build import document, heading, part, table
 from tests.chunkers.fakes import Answers, claim
 from tests.support import shared
 
@@ -52,7 +52,7 @@ def test_another_media_type_falls_to_the_floor() -> None:
     made = Document(source_id="a.html", content="One.\n\nTwo.", media_type="text/html")
     (chunk,) = chunkers.pages([ParagraphChunker()]).chunk_document(made).chunks
     assert chunk.content == "One.\n\nTwo."
-    assert chunk.provenance.chunker == "florilege.chunkers.paged.executor.PageFloor"
+    assert chunk.provenance.chunker == "florilege.chunkers.paged.asking.PageFloor"
 
 
 def test_answers_merge_page_by_page_and_the_first_in_order_wins() -> None:
@@ -144,6 +144,35 @@ def test_pages_of_a_document_keep_their_numbers_and_a_blank_one_has_none() -> No
     assert [(output.page, output.text) for output in seen[0]] == [(4, "First page."), (5, None), (6, "Third.")]
     assert [chunk.provenance.pages for chunk in chunks] == [(4,), (6,)]
     assert [chunk.provenance.piece_id for chunk in chunks] == ["page:4/chunk:0", "page:6/chunk:0"]
+
+
+def test_the_rest_is_cut_by_the_document_chunker_with_true_spans() -> None:
+    made = document(
+        heading("# A", 1, "A"),
+        part("text", "Words before.", heading_path=("A",)),
+        part("page", "Page one. It has words.", page=1),
+        part("page", "Page two.", page=2),
+        table(["k"], [["v"]], page=3),
+    )
+    mine = Answers((claim(1, "Page one.", "It has words."),), name="mine")
+    chunker = chunkers.pages([mine], rest=chunkers.structured())
+    chunks = chunker.chunk_document(made).chunks
+    assert [(chunk.content, chunk.provenance.chunker) for chunk in chunks] == [
+        ("# A\n\nWords before.", None),
+        ("Page one.", "mine"),
+        ("It has words.", "mine"),
+        ("Page two.", None),
+        ("k\nv", None),
+    ]
+    assert [chunk.ordinal for chunk in chunks] == [0, 1, 2, 3, 4]
+    for chunk in chunks:
+        (span,) = chunk.provenance.source_spans
+        assert made.content[span.start : span.end] == chunk.content
+    untouched = chunkers.pages([Answers(())], rest=chunkers.structured()).chunk_document(made)
+    assert untouched == chunkers.structured().chunk_document(made)
+    assert chunker.fingerprint() != chunkers.pages([mine]).fingerprint()
+    with pytest.raises(ConfigError, match="rest: a str has no chunk_document"):
+        chunkers.pages(rest="x")  # type: ignore[arg-type]
 
 
 def test_a_piece_that_is_not_in_the_page_is_derived_from_it() -> None:

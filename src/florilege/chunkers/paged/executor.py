@@ -1,67 +1,26 @@
-"""The ``pages`` chunker: page chunkers asked in order, their answers checked and merged page by page.
+"""The ``pages`` chunker: page chunkers asked in order, their answers merged page by page.
 
-A claim is all or nothing a chunker: one wrong piece voids its whole answer, an exception or running out of time
-likewise, and the next chunker is asked. The floor, one piece for each page, is built in and never fails, so a page with
-text always gets a chunk.
+The floor, one piece for each page, is built in and never fails, so a page with text always gets a chunk.
 """
 
 from __future__ import annotations
 
 import logging
-import threading
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
-from typing import Any, NamedTuple
+from dataclasses import dataclass, replace
 
 from florilege.chunkers.base import Fingerprinted
+from florilege.chunkers.paged.asking import Claim, PageCut, PageFloor, ask, identity
 from florilege.chunkers.paged.lines import PdfLineChunker
 from florilege.chunkers.parts.passages import ContextLine, Passages, Slice
 from florilege.chunkers.parts.sections import Run, joined, runs
-from florilege.interfaces.chunking import Chunker, ChunkPiece, PageChunks, PageOutput
+from florilege.interfaces.chunking import Chunker, DocumentChunker, PageOutput
 from florilege.model import hashing
 from florilege.model.chunk import Chunk, Chunking, PageBox
 from florilege.model.document import Document
 from florilege.model.errors import ConfigError, LoadError
 
 _log = logging.getLogger(__name__)
-
-
-class PageFloor:
-    """One piece a page: the last answer asked for."""
-
-    fallback = True
-
-    def chunk(self, content: bytes, media_type: str, outputs: tuple[PageOutput, ...]) -> tuple[PageChunks, ...]:
-        """Claim every page that has text."""
-        return tuple(
-            PageChunks(page=output.page, pieces=(ChunkPiece(text=output.text),))
-            for output in outputs
-            if output.text and output.text.strip()
-        )
-
-
-class Claim(NamedTuple):
-    """A page, who cut it, and into what."""
-
-    page: int
-    chunker: str
-    pieces: tuple[ChunkPiece, ...]
-
-
-class Refused(NamedTuple):
-    """A chunker whose answer counted for nothing, and why."""
-
-    chunker: str
-    reason: str
-
-
-@dataclass(frozen=True, slots=True)
-class PageCut:
-    """What became of a source's pages: ``claims`` in page order, ``empty`` pages without text, ``refused`` answers."""
-
-    claims: tuple[Claim, ...]
-    empty: tuple[int, ...]
-    refused: tuple[Refused, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +30,7 @@ class PagesChunker(Fingerprinted):
     chunkers: tuple[Chunker, ...] = ()
     max_chars: int = 1200
     time_limit: float | None = 60.0
+    rest: DocumentChunker | None = None
 
     name = "pages"
     version = "1"
@@ -82,39 +42,20 @@ class PagesChunker(Fingerprinted):
                 raise ConfigError(f"chunkers: a {type(chunker).__name__} has no chunk(content, media_type, outputs)")
         if self.time_limit is not None and not (isinstance(self.time_limit, (int, float)) and self.time_limit > 0):
             raise ConfigError(f"time_limit must be a number of seconds above 0 or None, not {self.time_limit!r}")
+        if self.rest is not None and not isinstance(self.rest, DocumentChunker):
+            raise ConfigError(f"rest: a {type(self.rest).__name__} has no chunk_document(document)")
         PdfLineChunker(self.max_chars)
 
     def fingerprint(self) -> str:
-        """A hash over who is asked, in order, and the sizes of the shipped chunkers."""
+        """A hash over who is asked, in order, the sizes of the shipped chunkers, and who cuts the rest."""
         asked = [[identity(chunker), str(getattr(chunker, "version", "1"))] for chunker in self._order()]
-        return hashing.fingerprint(self.name, self.version, {"asked": asked, "max_chars": self.max_chars})
+        rest = None if self.rest is None else self.rest.fingerprint()
+        options = {"asked": asked, "max_chars": self.max_chars, "rest": rest}
+        return hashing.fingerprint(self.name, self.version, options)
 
     def cut(self, content: bytes, media_type: str, outputs: Sequence[PageOutput]) -> PageCut:
-        """Ask the chunkers for the pages ``outputs``, in order; the first that claims a page has it."""
-        given = tuple(outputs)
-        claims: dict[int, Claim] = {}
-        refused: list[Refused] = []
-        filled = {output.page for output in given if output.text and output.text.strip()}
-        for chunker in self._order():
-            if filled <= claims.keys():
-                break
-            name = identity(chunker)
-            try:
-                answer = _checked(self._ask(chunker, content, media_type, given), given)
-            except Exception as error:  # noqa: BLE001 - a third party's failure is a verdict about it, not the source
-                reason = f"{type(error).__name__}: {error}"
-                _log.warning("page chunker %s counts as broken: %s", name, reason)
-                refused.append(Refused(name, reason))
-                continue
-            for page in answer:
-                if page.pieces:
-                    claims.setdefault(page.page, Claim(page.page, name, page.pieces))
-        order = [output.page for output in given]
-        return PageCut(
-            tuple(claims[page] for page in order if page in claims),
-            tuple(page for page in order if page not in claims),
-            tuple(refused),
-        )
+        """Ask for the pages ``outputs``; what nobody claims is in no claim when there is a ``rest``."""
+        return ask(self._order(), content, media_type, outputs, self.time_limit)
 
     def chunk_document(self, document: Document) -> Chunking:
         """Cut ``document`` page by page; without pages its content is page 1.
@@ -122,7 +63,7 @@ class PagesChunker(Fingerprinted):
         ``provenance.piece_id`` is ``page:N/chunk:M``, ``provenance.chunker`` who cut that page. A piece found in the
         page's text is exact; any other is ``derived`` from the page.
         """
-        by_page = _by_page(document)
+        by_page = _by_page(document, loose=self.rest is None)
         outputs = [_output(document, page, own) for page, own in by_page.items()]
         result = self.cut(_bytes(document), document.media_type or "text/plain", outputs)
         chunks: list[Chunk] = []
@@ -130,94 +71,76 @@ class PagesChunker(Fingerprinted):
             chunks += _page_chunks(document, by_page[claim.page], claim, len(chunks))
         if result.empty:
             _log.debug("%s: pages without text: %s", document.source_id, result.empty)
-        return Chunking(tuple(chunks))
+        if self.rest is None:
+            return Chunking(tuple(chunks))
+        remaining = _without(document, [run for claim in result.claims for run in by_page[claim.page]])
+        others, parents = self.rest.chunk_document(remaining)
+        merged = sorted([*chunks, *others], key=_place_in(document))
+        return Chunking(tuple([replace(chunk, ordinal=number) for number, chunk in enumerate(merged)]), parents)
 
     def _order(self) -> tuple[Chunker, ...]:
         """Own chunkers first, then the shipped ones, then fallbacks, the floor last."""
         fallbacks = [chunker for chunker in self.chunkers if getattr(chunker, "fallback", False)]
         first = [chunker for chunker in self.chunkers if not getattr(chunker, "fallback", False)]
+        if self.rest is not None:
+            return (*first, *fallbacks)
         return (*first, PdfLineChunker(self.max_chars), *fallbacks, PageFloor())
 
-    def _ask(self, chunker: Chunker, content: bytes, media_type: str, outputs: tuple[PageOutput, ...]) -> Any:
-        return within(self.time_limit, lambda: chunker.chunk(content, media_type, outputs))
 
-
-def pages(chunkers: Iterable[Chunker] = (), *, max_chars: int = 1200, time_limit: float | None = 60.0) -> PagesChunker:
+def pages(
+    chunkers: Iterable[Chunker] = (),
+    *,
+    max_chars: int = 1200,
+    time_limit: float | None = 60.0,
+    rest: DocumentChunker | None = None,
+) -> PagesChunker:
     """The executor of page chunkers.
 
     ``chunkers`` are asked first, in the order given (those with ``fallback = True`` after the shipped ones), then the
-    PDF line chunker, whose pieces hold at most ``max_chars``, then the floor. One that takes longer than
+    PDF line chunker, whose pieces hold at most ``max_chars``, then the floor. With ``rest`` the shipped ones are left
+    out: pages that none of ``chunkers`` claims are cut by that document chunker. A chunker that takes longer than
     ``time_limit`` seconds counts as broken; it runs in this process and cannot be killed, only left behind.
     """
-    return PagesChunker(tuple(chunkers), max_chars, time_limit)
+    return PagesChunker(tuple(chunkers), max_chars, time_limit, rest)
 
 
-def identity(chunker: Chunker) -> str:
-    """The name a chunker goes by: its own ``name``, else where its class is defined."""
-    kind = type(chunker)
-    return str(getattr(chunker, "name", "") or f"{kind.__module__}.{kind.__qualname__}")
+def _without(document: Document, claimed: Sequence[Run]) -> Document:
+    """``document`` with spaces in place of the claimed runs, so that every span elsewhere stays true."""
+    pieces: list[str] = []
+    at = 0
+    for run in sorted(claimed, key=lambda run: run.start):
+        start = max(at, run.start)
+        pieces += [document.content[at:start], " " * (run.end - start)]
+        at = max(at, run.end)
+    gone = {part.part_id for run in claimed for part in run.parts}
+    parts = tuple(part for part in document.parts if part.part_id not in gone)
+    return replace(document, content="".join([*pieces, document.content[at:]]), parts=parts)
 
 
-def within(seconds: float | None, call: Callable[[], Any]) -> Any:
-    """``call()``, or TimeoutError after ``seconds``; the call is left running then, its result thrown away."""
-    if seconds is None:
-        return call()
-    outcome: list[Any] = []
-    failure: list[BaseException] = []
+def _by_page(document: Document, *, loose: bool) -> dict[int, list[Run]]:
+    """The document's runs by page; a document without pages is page 1, a blank page has none.
 
-    def run() -> None:
-        try:
-            outcome.append(call())
-        except BaseException as error:  # noqa: BLE001 - raised again in the caller's thread
-            failure.append(error)
-
-    thread = threading.Thread(target=run, daemon=True)
-    thread.start()
-    thread.join(seconds)
-    if failure:
-        raise failure[0]
-    if not outcome:
-        raise TimeoutError(f"took longer than {seconds:g} s")
-    return outcome[0]
-
-
-def _checked(answer: Any, outputs: tuple[PageOutput, ...]) -> tuple[PageChunks, ...]:
-    """``answer`` when every piece of it can be used; ValueError or TypeError otherwise."""
-    known = {output.page for output in outputs}
-    seen: set[int] = set()
-    for claim in answer:
-        if not isinstance(claim, PageChunks):
-            raise TypeError(f"answered with a {type(claim).__name__}, not PageChunks")
-        if claim.page not in known or claim.page in seen:
-            why = "twice" if claim.page in seen else "which is not there"
-            raise ValueError(f"claimed page {claim.page!r} {why}")
-        seen.add(claim.page)
-        for piece in claim.pieces:
-            if not isinstance(piece, ChunkPiece) or not isinstance(piece.text, str):
-                raise TypeError(f"page {claim.page}: a piece is a {type(piece).__name__}, not a ChunkPiece with text")
-            if not piece.text.strip():
-                raise ValueError(f"page {claim.page}: a piece is blank")
-            if piece.bbox is not None and not _is_box(piece.bbox):
-                raise ValueError(f"page {claim.page}: a bbox is not four rising numbers in [0, 1]")
-    return tuple(answer)
-
-
-def _is_box(box: Any) -> bool:
-    if not isinstance(box, (tuple, list)) or len(box) != 4:
-        return False
-    if not all(isinstance(side, (int, float)) and not isinstance(side, bool) and 0 <= side <= 1 for side in box):
-        return False
-    return bool(box[0] <= box[2] and box[1] <= box[3])
-
-
-def _by_page(document: Document) -> dict[int, list[Run]]:
-    """The document's runs by page; text that lies on no page goes with the page before it. Blank pages have none."""
+    ``loose`` text, which lies on no page though others do, goes with the page before it, or is left out.
+    """
     found: dict[int, list[Run]] = {part.page: [] for part in document.parts if part.page is not None}
+    loose = loose or not found
     page = min(found, default=1)
     for run in runs(document):
-        page = next((part.page for part in run.parts if part.page is not None), page)
-        found.setdefault(page, []).append(run)
+        own = next((part.page for part in run.parts if part.page is not None), None)
+        page = page if own is None else own
+        if loose or own is not None:
+            found.setdefault(page, []).append(run)
     return dict(sorted(found.items()))
+
+
+def _place_in(document: Document) -> Callable[[Chunk], int]:
+    """A sorting key: where a chunk's last slice starts; one that does not say comes last."""
+
+    def place(chunk: Chunk) -> int:
+        spans = chunk.provenance.source_spans
+        return spans[-1].start if spans else len(document.content)
+
+    return place
 
 
 def _output(document: Document, page: int, own: list[Run]) -> PageOutput:
