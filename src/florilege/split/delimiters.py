@@ -7,6 +7,7 @@ or with ``include="next"`` to the one after it.
 from __future__ import annotations
 
 import re
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from typing import Literal
 
@@ -16,7 +17,7 @@ from florilege.text.sentences import last_sentence_end, sentence_ends
 Include = Literal["prev", "next"]
 
 _STRETCH = 512
-_CHAIN = 48
+_CHAIN = 16
 _SPACE = re.compile(r"\s")
 _INK = re.compile(r"\S")
 
@@ -106,6 +107,23 @@ class SentenceUnits:
     def _after(text: str, end: int, high: int) -> int:
         ink = _INK.search(text, end, high)
         return ink.start() if ink else high
+
+
+class Marks:
+    """A level whose units begin at given places."""
+
+    def __init__(self, places: Sequence[int]) -> None:
+        self._places = places
+
+    def last(self, text: str, low: int, high: int) -> int:
+        """See :class:`florilege.split.boundaries.Level`."""
+        at = bisect_right(self._places, high)
+        return self._places[at - 1] if at and self._places[at - 1] > low else -1
+
+    def first(self, text: str, low: int, high: int) -> int:
+        """See :class:`florilege.split.boundaries.Level`."""
+        at = bisect_left(self._places, low)
+        return self._places[at] if at < len(self._places) and self._places[at] < high else -1
 
 
 class Merged:

@@ -17,6 +17,7 @@ from florilege.split.splitter import (
     check_whole,
     checked_delimiters,
 )
+from florilege.text.graphemes import is_boundary
 from florilege.text.ruler import Ruler
 from florilege.text.tokens import tokenizer
 
@@ -145,17 +146,22 @@ class SentenceChunker(Splitter[SentenceChunk]):
     def _without_delimiter(self, text: str, start: int, end: int) -> int:
         for delimiter in self.delim if self.delim != AUTO else ():
             if text.endswith(delimiter, start, end):
-                return end - len(delimiter)
+                bare = end - len(delimiter)
+                bare -= text[bare : bare + 1] == "\n" and text[bare - 1 : bare] == "\r" and bare > start
+                return bare if is_boundary(text, bare, start) else end
         return end
 
     def _bare(self, text: str, ruler: Ruler, spans: Iterator[Span] | list[Span]) -> Iterator[Span]:
-        """The spans without the delimiter at their end; what is then blank is left out."""
+        """The spans without the delimiter at their end; what is then blank, or in the piece before, is left out."""
+        done = 0
         for span in spans:
             end = self._without_delimiter(text, span.start, span.end)
-            if end == span.end:
-                yield span
-            elif text[span.start : end].strip():
-                yield Span(span.start, end, span.level, ruler.count(span.start, end))
+            tokens = span.tokens if end == span.end else ruler.count(span.start, end)
+            if tokens > self.chunk_size:
+                end, tokens = span.end, span.tokens
+            if end > done and text[span.start : end].strip():
+                done = end
+                yield Span(span.start, end, span.level, tokens)
 
     def _balanced(self, text: str, ruler: Ruler, spans: list[Span]) -> list[Span]:
         """The last piece filled up to ``min_sentences_per_chunk`` from the one before it, where that has sentences to

@@ -130,9 +130,9 @@ class SplitterTests:
     def test_time_is_linear(self, unit: str) -> None:
         splitter = self.make_splitter(128, 16 if self.supports_overlap else 0)
         splitter.split(unit * 64)
-        small, large = unit * (12_500 // len(unit)), unit * (200_000 // len(unit))
+        small, large = unit * (8_000 // len(unit)), unit * (128_000 // len(unit))
         quick = min(_seconds(splitter, small) for _ in range(3))
-        assert min(_seconds(splitter, large) for _ in range(2)) < 16 * 6 * max(quick, 0.002)
+        assert _seconds(splitter, large) < 16 * 6 * max(quick, 0.002)
 
     @pytest.mark.parametrize("value", [0, -1, 2.5, float("nan"), "3", True, None])
     def test_sizes_are_checked(self, value: Any) -> None:

@@ -27,6 +27,9 @@ _CLUSTER = regex.compile(
     regex.V1 | regex.DOTALL,
 )
 
+# Flags of which another flag's letter follows, so that nothing can be joined to the last one.
+_FLAGS = regex.compile(r"(?:\p{GCB=RI}{2}(?=\p{GCB=RI}))*+")
+
 # Pairs between which there is a boundary whatever surrounds them: the left one never reaches forward, the right one
 # never reaches back. Searched backwards, so the match found is the last one.
 _CERTAIN = regex.compile(
@@ -47,6 +50,8 @@ def _before(text: str, index: int, floor: int) -> int:
         return index if left != "\r" or right != "\n" else max(floor, index - 1)
     certain = _CERTAIN.search(text, floor, index + 1)
     position: int = certain.end() - 1 if certain else floor
+    flags = _FLAGS.match(text, position, index + 1)
+    position = flags.end() if flags else position
     while position < index:
         cluster = _CLUSTER.match(text, position, index + 1)
         after = cluster.end() if cluster else position + 1

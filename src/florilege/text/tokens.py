@@ -39,7 +39,7 @@ _MODELS = {
     "o4-mini": "o200k_base",
     "gpt-oss": "o200k_harmony",
 }
-_WORD = re.compile(r"\S+")
+_WORD = re.compile(r"\S++\s*+")
 
 
 @runtime_checkable
@@ -131,7 +131,7 @@ class Bytes(Characters):
 
 
 class Words:
-    """Runs of characters that are not white space."""
+    """Runs of characters that are not white space, each taken with the white space behind it."""
 
     name: str | None = "word"
     concurrent = False
@@ -146,7 +146,7 @@ class Words:
 
     def joins(self, text: str, at: int) -> bool:
         """See :class:`Tokenizer`."""
-        return text[at].isspace()
+        return text[at - 1].isspace() and not text[at].isspace()
 
     parts = joins
 

@@ -129,11 +129,11 @@ class _Cutter:
         start = 0
         for tag in (*self._tags, None):
             end = self._made.place(tag.start()) if tag else len(self._text)
-            made += map(self._piece, packer.spans(start, end))
+            made += [self._piece(span, packer.lead(span.start)[0]) for span in packer.spans(start, end)]
             start = self._made.place(tag.end()) if tag else end
         return made
 
-    def _piece(self, span: Span) -> MarkdownChunk:
+    def _piece(self, span: Span, context: str) -> MarkdownChunk:
         start, end, _, tokens = span
         source_start, source_end, verbatim = self._made.source(start, end)
         return MarkdownChunk(
@@ -143,7 +143,7 @@ class _Cutter:
             source_end,
             self._layout.path(start, end),
             tokens,
-            self._context(start),
+            context,
             verbatim,
         )
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 from florilege.split.boundaries import Level
-from florilege.split.delimiters import Delimiters, SentenceUnits, Spaces
+from florilege.split.delimiters import Delimiters, Marks, SentenceUnits, Spaces
 from florilege.split.markdown.outline import HeadingMark, Outline, Region
 from florilege.split.markdown.tables import CELL_GAP, Rewritten
 
+_GAP = 99  # white space behind a heading beyond which what follows stands alone
 _INK = re.compile(r"\S")
 _SENTENCES = SentenceUnits()
 _BLANK_LINES = Delimiters(("\n\n", "\n\r\n", "\n \n"))
@@ -43,7 +44,9 @@ class Layout:
     def behind_heading(self, index: int) -> bool:
         """Whether nothing but white space lies between a heading and ``index``."""
         at = bisect_right(self.heading_ends, index) - 1
-        return at >= 0 and not self.text[self.heading_ends[at] : index].strip()
+        if at < 0 or index - self.heading_ends[at] > _GAP:
+            return False
+        return not self.text[self.heading_ends[at] : index].strip()
 
     def levels(self) -> list[Level]:
         """Sections by depth, blocks, and the insides of blocks. No unit ends right behind a heading."""
@@ -51,9 +54,9 @@ class Layout:
         depths = sorted({heading.level for heading in loose})
         rows: Level = _LINES
         if not self.rows_are_lines:
-            rows = _Marks([row.start for region in self.regions for row in region.rows])
+            rows = Marks([row.start for region in self.regions for row in region.rows])
         return [
-            *(_Marks([heading.start for heading in loose if heading.level <= depth]) for depth in depths),
+            *(Marks([heading.start for heading in loose if heading.level <= depth]) for depth in depths),
             _Blocks(self),
             _Inside(self, {"table": rows, "fence": _BLANK_LINES, "diagram": _BLANK_LINES}, _ITEMS),
             _Inside(self, {"table": _CELLS, "fence": _LINES, "diagram": _LINES}, _SENTENCES),
@@ -77,7 +80,7 @@ class Layout:
         heading, inside = found
         at = bisect_left(self.heading_starts, heading.start) + 1
         while inside and at < len(self.headings) and self.heading_starts[at] < end:
-            if self.text[heading.end : self.heading_starts[at]].strip():
+            if not self.behind_heading(self.heading_starts[at]):
                 break
             heading = self.headings[at]
             at += 1
@@ -85,27 +88,12 @@ class Layout:
 
     def _heading(self, start: int) -> tuple[HeadingMark, bool] | None:
         """The last heading that begins up to the first character behind ``start``, and whether it begins there."""
-        ink = _INK.search(self.text, start)
-        place = ink.start() if ink else start
+        place = start
+        if self.text[start : start + 1].isspace():
+            ink = _INK.search(self.text, start)
+            place = ink.start() if ink else start
         at = bisect_right(self.heading_starts, place) - 1
         return (self.headings[at], self.heading_starts[at] >= start) if at >= 0 else None
-
-
-class _Marks:
-    """A level whose units begin at given places."""
-
-    def __init__(self, places: Sequence[int]) -> None:
-        self._places = places
-
-    def last(self, text: str, low: int, high: int) -> int:
-        """See :class:`florilege.split.boundaries.Level`."""
-        at = bisect_right(self._places, high)
-        return self._places[at - 1] if at and self._places[at - 1] > low else -1
-
-    def first(self, text: str, low: int, high: int) -> int:
-        """See :class:`florilege.split.boundaries.Level`."""
-        at = bisect_left(self._places, low)
-        return self._places[at] if at < len(self._places) and self._places[at] < high else -1
 
 
 class _Blocks:
