@@ -28,7 +28,7 @@ import numpy as np
 from florilege.interfaces.embedding import EmbeddingSpace
 from florilege.interfaces.stores import ChunkVectors, SearchRequest, SourceWrite
 from florilege.model.chunk import Chunk
-from florilege.model.filters import F
+from florilege.model.filters import F, Filter
 from florilege.model.hashing import mint_ids
 from florilege.model.ledger import SourceRecord, Version
 from florilege.stores import SQLiteStore
@@ -97,7 +97,9 @@ class Bench:
         self.open_in_new_process()
         self.search()
         self.replace()
-        print(f"{'peak memory of this process':44}{resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:10.0f} MiB")
+        print(
+            f"{'peak memory of this process':44}{resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:10.0f} MiB"
+        )
 
     def load(self) -> None:
         spent = vectors_spent = 0.0
@@ -152,16 +154,16 @@ class Bench:
             for text in texts[:40]:
                 snapshot.search(SearchRequest(text=text))
 
-            def ask(**fixed: Any) -> Callable[[int], Any]:
+            def ask(
+                *, text: bool = False, vector: bool = False, filter: Filter | None = None, depth: int = 10
+            ) -> Callable[[int], Any]:
                 return lambda at: snapshot.search(
                     SearchRequest(
-                        **{
-                            "text": texts[at] if fixed.get("text") else None,
-                            "vector": queries[at] if fixed.get("vector") else None,
-                            "space": self.space if fixed.get("vector") else None,
-                            "filter": fixed.get("filter"),
-                            "depth": fixed.get("depth", 10),
-                        }
+                        text=texts[at] if text else None,
+                        vector=queries[at] if vector else None,
+                        space=self.space if vector else None,
+                        filter=filter,
+                        depth=depth,
                     )
                 )
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from hypothesis import settings
 
 from florilege.stores import SQLiteStore
-from florilege.testing.replacement import replacement_tests
+from florilege.testing.stores.replacement import replacement_tests
 from florilege.text.lexical import Analyzer
 
 _analyzer = Analyzer()

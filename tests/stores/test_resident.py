@@ -11,7 +11,7 @@ from florilege.stores.resident import legs
 from florilege.stores.resident.blocks import NEVER, Block, Codes, join
 from florilege.stores.resident.bm25 import lexical
 from florilege.stores.resident.postings import Words
-from florilege.testing.ranking import bm25, nearest
+from florilege.testing.stores.ranking import bm25, nearest
 
 SPACE = 1
 SEQ = 50

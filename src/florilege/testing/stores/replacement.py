@@ -25,8 +25,8 @@ from florilege.model.errors import NotFound
 from florilege.model.filters import F
 from florilege.model.hashing import mint_ids
 from florilege.model.ledger import Version
-from florilege.testing.ranking import Ranked, bm25, nearest
-from florilege.testing.stores import NS, SPACE, key_of, vectors_of, write_of
+from florilege.testing.stores.cases import NS, SPACE, key_of, vectors_of, write_of
+from florilege.testing.stores.ranking import Ranked, bm25, nearest
 
 SOURCES = ("a", "b", "c:d", "é")
 TEXTS = ("red apple", "green apple apple", "red pear", "one plum and one pear", "", "plum", "apple red", "the the the")
