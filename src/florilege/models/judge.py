@@ -29,7 +29,8 @@ _SCHEMA = object_schema(
     }
 )
 _LINE = re.compile(
-    r"^\W*(?:doc(?:ument)?|passage)?\W{0,3}(-?\d+)\b(?:\D{0,20}?(\d+(?:\.\d+)?))?", re.IGNORECASE | re.MULTILINE
+    r"^[^\w\n-]*(?:-\s+)?(?:doc(?:ument)?|passage)?[^\w\n-]{0,3}(-?\d+)\b(?:[^\d\n]{0,20}?(\d+(?:\.\d+)?))?",
+    re.IGNORECASE | re.MULTILINE,
 )
 
 

@@ -52,7 +52,8 @@ class FakeModel:
         if callable(replies):
             from florilege.models import from_function
 
-            return from_function(replies).generate(messages, schema)
+            answer = from_function(replies).generate(messages, schema)
+            return answer if answer.usage.calls else answer.text if answer.parsed is None else answer.parsed
         if isinstance(replies, Sequence) and not isinstance(replies, str):
             if not replies:
                 raise ModelError(f"model {self.name!r} has no reply left")
