@@ -191,7 +191,7 @@ def test_code_is_cut_between_definitions_and_names_its_extra() -> None:
     assert "".join(piece.text for piece in pieces) == source
     assert len(pieces) > 2
     assert all(piece.text.startswith("def f") for piece in pieces)
-    with pytest.raises(ConfigError, match="language .* 'klingon'"):
+    with pytest.raises(ConfigError, match=r"language .* 'klingon'"):
         CodeChunker(language="klingon")
     try:
         import tree_sitter_python  # noqa: F401

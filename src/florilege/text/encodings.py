@@ -16,6 +16,7 @@ import unicodedata
 from base64 import b64encode
 from collections.abc import Callable, Sequence
 from functools import cache
+from itertools import accumulate
 from typing import Any
 
 from florilege.model.errors import ConfigError
@@ -150,13 +151,9 @@ class HuggingFace:
         return len(self._encode(text))
 
     def ends(self, text: str) -> Sequence[int]:
-        """See :class:`florilege.text.tokens.Tokenizer`. Offsets that fall back are held at the greatest before them."""
-        ends: list[int] = []
-        last = 0
-        for _, end in self._encode(text).offsets:
-            last = max(last, 2 * end)
-            ends.append(last)
-        return ends
+        """See :class:`florilege.text.tokens.Tokenizer`: here a token ends where the next one starts."""
+        starts = [start for start, _ in self._encode(text).offsets]
+        return list(accumulate((2 * start for start in (*starts[1:], len(text))), max)) if starts else []
 
     def joins(self, text: str, at: int) -> bool:
         """See :class:`florilege.text.tokens.Tokenizer`: pre-tokenizers differ, so nothing is promised."""

@@ -71,33 +71,39 @@ class Ruler:
 
     def count(self, start: int, end: int) -> int:
         """The tokens of ``text[start:end]``, exactly."""
-        ends, base = self._ends, self._base
-        if ends is None or start < base or end > self._top:
+        low, high = start - self._base, end - self._base
+        if self._ends is None or low < 0 or end > self._top or low >= high:
             return self.tokenizer.count(self._text[start:end])
-        part, joins = self._part, self.tokenizer.joins
-        low, high = start - base, end - base
-        tail = -1
-        if high < len(part) and part[high - 1] == " " and high - 2 >= low and self.tokenizer.parts(part, high - 1):
-            high -= 1
-            tail = self._space
-        stop = bisect_right(ends, 2 * high)
-        first = bisect_right(ends, 2 * low, 0, stop)
-        if high < len(part) and not (stop and ends[stop - 1] == 2 * high and (tail >= 0 or joins(part, high))):
-            return self.tokenizer.count(part[low : end - base])
-        tail = max(tail, 0)
-        if not low or (first and ends[first - 1] == 2 * low and joins(part, low)):
-            return stop - first + tail
-        return self._from_inside(low, high, first, stop, end - base, tail)
+        stop, tail = self._joint(high), 0
+        if stop < 0 and self._part[high - 1] == " " and high - low > 1 and self.tokenizer.parts(self._part, high - 1):
+            stop, tail = bisect_right(self._ends, 2 * high - 2), self._space
+        first, head = self._joint(low), 0
+        if first < 0 <= stop:
+            first, head = self._inside(low, high)
+        if first < 0 or stop < first:
+            return self.tokenizer.count(self._text[start:end])
+        return head + stop - first + tail
 
-    def _from_inside(self, low: int, high: int, first: int, stop: int, end: int, tail: int) -> int:
-        """The count when ``low`` lies inside a token: that token's rest is counted, if what follows stands apart."""
+    def _joint(self, at: int) -> int:
+        """How many tokens of the window end up to ``at``, when they may be counted apart from what follows; else -1."""
         ends = self._ends
         assert ends is not None
-        mark = ends[first] if first < stop else 1
-        inner = mark >> 1
-        if mark & 1 or inner >= high or not self.tokenizer.parts(self._part, inner):
-            return self.tokenizer.count(self._part[low:end])
-        return self.tokenizer.count(self._part[low:inner]) + stop - first - 1 + tail
+        if at in (0, len(self._part)):
+            return len(ends) if at else 0
+        number = bisect_right(ends, 2 * at)
+        return number if number and ends[number - 1] == 2 * at and self.tokenizer.joins(self._part, at) else -1
+
+    def _inside(self, low: int, high: int) -> tuple[int, int]:
+        """For a ``low`` inside a token, the tokens up to that token's end and the count of the rest of it; else -1."""
+        ends = self._ends
+        assert ends is not None
+        number = bisect_right(ends, 2 * low)
+        if number == len(ends) or ends[number] & 1 or ends[number] >= 2 * high:
+            return -1, 0
+        border = ends[number] >> 1
+        if not self.tokenizer.parts(self._part, border):
+            return -1, 0
+        return number + 1, self.tokenizer.count(self._part[low:border])
 
     def _guess(self, start: int, limit: int) -> int:
         """:meth:`reach` for a tokenizer that only counts: by the rate of characters a token so far, then corrected."""
