@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from florilege.retrieval.evidence import Citation, CitationReport, GroundedAnswer, Grounding, Policy, grounding
     from florilege.retrieval.forms import Forms
     from florilege.retrieval.functions import FunctionRetriever
-    from florilege.retrieval.fusion import Fusion, rrf, weighted
+    from florilege.retrieval.legs import Fusion, rrf, weighted
     from florilege.retrieval.passages import render
     from florilege.retrieval.recipe import Recipe
     from florilege.retrieval.retriever import Retriever
@@ -40,7 +40,7 @@ _HOMES = {
     "florilege.models": ("judge_reranker",),
     "florilege.retrieval.forms": ("Forms",),
     "florilege.retrieval.functions": ("FunctionRetriever",),
-    "florilege.retrieval.fusion": (
+    "florilege.retrieval.legs": (
         "Fusion",
         "rrf",
         "weighted",

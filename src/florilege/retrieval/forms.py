@@ -27,6 +27,7 @@ class Found(NamedTuple):
     usage: Usage
     seq: int | None = None
     vector: str | None = None
+    sparse: Mapping[int, float] | None = None
     trace: Trace | None = None
 
 

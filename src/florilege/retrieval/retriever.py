@@ -7,35 +7,36 @@ from dataclasses import fields
 from typing import TYPE_CHECKING, Any, get_args
 
 from florilege.concurrency import Deadline
-from florilege.interfaces.embedding import Embedder
+from florilege.interfaces.embedding import Embedder, SparseEmbedder
 from florilege.interfaces.retrieval import Origin
-from florilege.interfaces.stores import Candidate, DataStore, SearchRequest, SearchResult, Snapshot
+from florilege.interfaces.stores import Candidate, DataStore, SearchResult, Snapshot
 from florilege.model.chunk import Chunk, Provenance
-from florilege.model.errors import ConfigError, EmbeddingError
+from florilege.model.errors import ConfigError
 from florilege.model.events import Subscriber
 from florilege.model.filters import Filter, parse_filter
 from florilege.model.hit import Hit, HitProvenance, LegRank, Mode, Query
 from florilege.model.ledger import Usage
 from florilege.retrieval.forms import Forms, Found, checked_limit
 from florilege.retrieval.functions import FunctionRetriever, SearchFunction
-from florilege.retrieval.fusion import Fusion, rrf
+from florilege.retrieval.legs.fusion import Fusion, rrf
+from florilege.retrieval.legs.inputs import Legs
+from florilege.retrieval.legs.vectors import encode_vector
 from florilege.retrieval.trace import Search
-from florilege.retrieval.trace.vectors import decode_vector, encode_vector, given_vector
 from florilege.text.clean import clean_text
-from florilege.text.scripts import covers
 
 if TYPE_CHECKING:
     from florilege.retrieval.steps import Plan
 
 LEG_DEPTH = 200
 _MODES = get_args(Mode)
-_OPTIONS = ("data", "namespace", "id", "dense", "mode", "limit", "threshold", "filter", "fusion", "on_event")
+_OPTIONS = ("data", "namespace", "id", "dense", "sparse", "mode", "limit", "threshold", "filter", "fusion", "on_event")
 
 
 class Retriever(Forms):
     """Retrieves hits from the active generations of one namespace.
 
-    ``mode`` "auto" is "hybrid" when there is an embedder and the namespace has vectors, otherwise "lexical".
+    ``mode`` "hybrid" searches by words and by every embedder there is (``dense``, ``sparse``), "auto" by words and by
+    those the namespace has vectors of; "lexical", "dense" and "sparse" are one leg alone.
     ``filter`` is a floor: a request's own filter only narrows it. ``threshold`` drops what a leg scored below it, on
     that leg's own scale: one number for every leg, or a mapping of leg to number. ``limit`` is the default number of
     hits. Hits come in total order: score descending, then namespace, source id, chunk id.
@@ -49,6 +50,7 @@ class Retriever(Forms):
         id: str = "retriever",
         vectors: object | None = None,
         dense: Embedder | None = None,
+        sparse: SparseEmbedder | None = None,
         mode: Mode = "auto",
         limit: int = 10,
         threshold: float | Mapping[str, float] | None = None,
@@ -64,6 +66,7 @@ class Retriever(Forms):
         self.namespace = namespace
         self.data = data
         self.dense = dense
+        self.sparse = sparse
         self.mode = _mode(mode)
         self.limit = limit if checked_limit(limit) is not None else 10
         self.threshold = threshold
@@ -87,21 +90,17 @@ class Retriever(Forms):
         text = clean_text(query.text)
         if wanted == 0 or (not text.strip() and query.vector is None):
             return Found([], Usage())
-        mode = self._resolved(_mode(query.mode or self.mode))
-        vector, usage = self._vector(query, text, mode, recorded)
-        request = SearchRequest(
-            text=text if mode in ("hybrid", "lexical") else None,
-            vector=vector,
-            space=None if self.dense is None else self.dense.space,
-            filter=query.filter if isinstance(query.filter, Filter) else None,
-            depth=max(LEG_DEPTH, wanted),
-        )
+        legs = Legs(id=self.id, namespace=self.namespace, data=self.data, dense=self.dense, sparse=self.sparse)
+        inputs = legs.inputs(query, text, _mode(query.mode or self.mode), recorded)
+        narrowed = query.filter if isinstance(query.filter, Filter) else None
+        request = legs.request(inputs, narrowed, max(LEG_DEPTH, wanted))
         at = None if recorded is None else recorded.seq
         with self.data.snapshot(self.namespace, self.filter, at=at) as snapshot:
             if at is not None:
                 snapshot.titles([])  # says so when what was seen then has been collected
             hits = self._hits(snapshot, snapshot.search(request), text, wanted)
-            return Found(hits, usage, snapshot.seq, None if vector is None else encode_vector(vector))
+        vector = None if inputs.vector is None else encode_vector(inputs.vector)
+        return Found(hits, inputs.usage, snapshot.seq, vector, inputs.sparse)
 
     def origins(self) -> tuple[Origin, ...]:
         """The store it searches."""
@@ -112,40 +111,6 @@ class Retriever(Forms):
         from florilege.retrieval.steps import Plan, Source, retrieve
 
         return Plan(id=self.id, sources=(Source(id=self.id, retriever=self),), steps=(retrieve(None),))
-
-    def _resolved(self, mode: Mode) -> Mode:
-        bound = self.data.bound_space(self.namespace)
-        if mode == "auto":
-            mode = "hybrid" if self.dense is not None and bound is not None else "lexical"
-        if mode == "sparse":
-            raise ConfigError(f"retriever {self.id!r}: mode 'sparse' needs a learned-sparse embedder; none is set")
-        if mode in ("dense", "hybrid"):
-            if self.dense is None:
-                raise ConfigError(f"retriever {self.id!r}: mode {mode!r} needs an embedder (dense=...)")
-            if bound is not None and bound != self.dense.space.identity:
-                raise ConfigError(
-                    f"namespace {self.namespace!r} was embedded with {bound}; this retriever has "
-                    f"{self.dense.space.identity}: use the same embedder, or index the namespace anew",
-                    code="space_mismatch",
-                )
-        return mode
-
-    def _vector(self, query: Query, text: str, mode: Mode, recorded: Search | None) -> tuple[Any, Usage]:
-        if self.dense is None or mode not in ("dense", "hybrid"):
-            return None, Usage()
-        if recorded is not None:
-            return (None if recorded.vector is None else decode_vector(recorded.vector)), Usage()
-        if query.vector is not None:
-            return given_vector(query.vector, self.dense.space.dimensions), Usage()
-        if mode == "hybrid" and not covers(self.dense.scripts, text):
-            return None, Usage()
-        try:
-            return self.dense.embed_many([text], "query")
-        except EmbeddingError:
-            raise
-        except Exception as error:
-            name = self.dense.space.name
-            raise EmbeddingError(f"embedder {name!r} failed on a query: {type(error).__name__}") from error
 
     def _hits(self, snapshot: Snapshot, result: SearchResult, text: str, limit: int) -> list[Hit]:
         legs = {leg: self._above(leg, candidates) for leg, candidates in result.legs.items()}

@@ -103,6 +103,7 @@ def _record(
                 duration_seconds=outcome.seconds,
                 seq=found.seq,
                 vector=found.vector,
+                sparse=None if found.sparse is None else tuple(sorted(found.sparse.items())),
                 error=None if outcome.error is None else _reason(outcome.error),
                 trace=found.trace,
             )

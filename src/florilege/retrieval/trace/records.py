@@ -26,8 +26,10 @@ class HitRef:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Search:
-    """One query over one source. ``seq`` is the store's change number it saw, ``vector`` the query's (base64 of
-    little-endian float32); both None where there is no store. ``trace`` is the inner one when the source is a recipe.
+    """One query over one source.
+
+    ``seq`` is the store's change number it saw, ``vector`` the query's (base64 of little-endian float32) and ``sparse``
+    its weights by id; None where there are none. ``trace`` is the inner one when the source is a recipe.
     """
 
     retriever_id: str
@@ -36,6 +38,7 @@ class Search:
     duration_seconds: float
     seq: int | None = None
     vector: str | None = None
+    sparse: tuple[tuple[int, float], ...] | None = None
     error: str | None = None
     trace: Trace | None = None
 

@@ -24,8 +24,8 @@ class ReciprocalRank:
     """Weighted reciprocal rank fusion (Cormack, Clarke and Buettcher 2009): a row scores the sum over legs of
     weight / (k + rank), ranks from 1.
 
-    A chunk that has no vector cannot be judged by the dense leg; it takes its lexical rank there, so that waiting for
-    a vector costs it nothing.
+    A chunk that has no vector cannot be judged by the leg of that space; it takes its lexical rank there, so that
+    waiting for a vector costs it nothing.
     """
 
     k: float = 60.0
@@ -47,8 +47,8 @@ class ReciprocalRank:
             for rank, candidate in enumerate(candidates, start=1):
                 share = shares.setdefault(candidate.row, [])
                 share.append(weight / (self.k + rank))
-                if leg == "lexical" and "dense" in legs and not candidate.has_vector:
-                    share.append(self.dense / (self.k + rank))
+                if leg == "lexical":
+                    share += [getattr(self, name) / (self.k + rank) for name in _unjudged(candidate, legs)]
         return {row: math.fsum(share) for row, share in shares.items()}
 
 
@@ -73,9 +73,15 @@ class WeightedScores:
                 scaled = (candidate.score - low) / width if width > 0 else 1.0
                 share = shares.setdefault(candidate.row, [])
                 share.append(weight * scaled)
-                if leg == "lexical" and "dense" in legs and not candidate.has_vector:
-                    share.append(self.dense * scaled)
+                if leg == "lexical":
+                    share += [getattr(self, name) * scaled for name in _unjudged(candidate, legs)]
         return {row: math.fsum(share) for row, share in shares.items()}
+
+
+def _unjudged(candidate: Candidate, legs: Mapping[str, Sequence[Candidate]]) -> list[str]:
+    """The legs that run and had no vector of ``candidate`` to judge it by."""
+    judged = {"dense": candidate.has_vector, "sparse": candidate.has_sparse}
+    return [leg for leg, has in judged.items() if leg in legs and not has]
 
 
 def rrf(k: float = 60.0, *, dense: float = 0.5, lexical: float = 1.0, sparse: float = 1.0) -> ReciprocalRank:
