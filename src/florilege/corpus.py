@@ -24,7 +24,7 @@ from florilege.indexing.publication import EmbedWhen
 from florilege.indexing.stages import CacheMode
 from florilege.indexing.sync import Cancel, SyncOptions, SyncPlan, SyncRun
 from florilege.indexing.sync.lease import Lease
-from florilege.interfaces.embedding import Embedder
+from florilege.interfaces.embedding import Embedder, SparseEmbedder
 from florilege.interfaces.stores import DataStore
 from florilege.model.chunk import Chunk
 from florilege.model.errors import ConfigError, NotFound
@@ -182,7 +182,10 @@ class Corpus:
     def retriever(self, id: str | None = None, **options: Any) -> Retriever:
         """A retriever over this namespace; ``options`` as in :class:`florilege.Retriever`."""
         return Retriever(
-            id=id or self.id, namespace=self.namespace, data=self.data, **{"dense": self.indexer.dense, **options}
+            id=id or self.id,
+            namespace=self.namespace,
+            data=self.data,
+            **{"dense": self.indexer.dense, "sparse": self.indexer.sparse, **options},
         )
 
     def retrieve(
@@ -290,7 +293,7 @@ class Corpus:
 
     def migrate_embeddings(
         self,
-        dense: Embedder,
+        embedder: Embedder | SparseEmbedder,
         *,
         queries: Sequence[str] = (),
         top_k: int = 10,
@@ -300,19 +303,19 @@ class Corpus:
         """Move the namespace to another embedding space: embed beside the old one, compare, switch at once.
 
         ``queries`` are samples whose top hits in both spaces are compared (``overlap``); with ``dry_run`` it stops
-        before the switch, keeping the new vectors. Afterwards this corpus uses ``dense``.
+        before the switch, keeping the new vectors. Afterwards this corpus uses ``embedder`` for the leg it is of.
         """
         migration = migrate(
             self.indexer,
             self.id,
-            dense,
+            embedder,
             queries=queries,
             top_k=top_k,
             dry_run=dry_run,
             on_event=on_event or self.on_event,
         )
         if migration.switched:
-            self.indexer.dense = dense
+            self.indexer.use(embedder)
             self._retriever = None
         return migration
 

@@ -9,7 +9,7 @@ from typing import Any, Literal
 from florilege.corpus import Corpus
 from florilege.indexing.indexer import Indexer
 from florilege.indexing.pipeline import Pipeline
-from florilege.interfaces.embedding import Embedder
+from florilege.interfaces.embedding import Embedder, SparseEmbedder
 from florilege.model.errors import ConfigError
 from florilege.model.events import Subscriber
 
@@ -20,6 +20,7 @@ def open(
     *,
     id: str = "corpus",
     dense: Embedder | Literal["default"] | None = "default",
+    sparse: SparseEmbedder | None = None,
     cache: bool = False,
     pipeline: Pipeline | None = None,
     fields: Mapping[str, Any] | None = None,
@@ -32,6 +33,7 @@ def open(
     """Open the corpus in the store folder at ``path``, making it when it is not there (unless ``create=False``).
 
     ``dense`` "default" is the embedder that comes with the package, loaded at first use; None indexes words only.
+    ``sparse`` makes sparse vectors beside it (``florilege.embed.bm25_weights()``, or a learned model).
     ``cache=True`` keeps what transforms and the chunker made.
     ``pipeline`` defaults to the structured chunker. ``fields`` declares metadata fields that are filtered often
     (``{"year": int}``). Use the corpus as a context manager, or close it.
@@ -57,6 +59,7 @@ def open(
             namespace=namespace,
             data=store,
             dense=embedder,
+            sparse=sparse,
             cache=cache,
             pipeline=pipeline,
             keep_content=keep_content,

@@ -1,8 +1,9 @@
-"""Vectors as they are let in: counted, finite, not zero, of length one."""
+"""Vectors as they are let in: counted and finite; dense ones not zero and of length one, sparse ones not negative."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from florilege.model.errors import EmbeddingError
@@ -37,6 +38,29 @@ def check_vectors(
         raise _bad(f"{name} gave a vector of zeros for text {int(zero.argmax()) + 1} of {count}")
     rows = rows / peaks  # squares of very large and very small values stay in range
     return np.ascontiguousarray(rows / np.linalg.norm(rows, axis=1, keepdims=True), dtype=np.float32)
+
+
+def check_sparse(
+    vectors: Sequence[Mapping[int, float]] | Any, count: int, dimensions: int, name: str = "the embedder"
+) -> list[dict[int, float]]:
+    """``vectors`` as one mapping of id to weight a text; ids with a weight of 0 are left out.
+
+    Raises :class:`EmbeddingError` (code ``bad_vectors``) for another count, an id outside ``dimensions``, or a weight
+    that is negative or not finite, naming the first such text.
+    """
+    rows = list(vectors)
+    if len(rows) != count:
+        raise _bad(f"{name} gave {len(rows)} sparse vectors; {count} were expected")
+    checked = []
+    for number, row in enumerate(rows, 1):
+        try:
+            vector = {int(id): float(weight) for id, weight in row.items()}
+        except (AttributeError, TypeError, ValueError) as error:
+            raise _bad(f"{name} gave something other than a mapping of id to weight for text {number}") from error
+        if not all(0 <= id < dimensions and 0 <= weight < math.inf for id, weight in vector.items()):
+            raise _bad(f"{name} gave an id outside its space, or a weight below 0 or not finite, for text {number}")
+        checked.append({id: weight for id, weight in vector.items() if weight})
+    return checked
 
 
 def _bad(message: str) -> EmbeddingError:

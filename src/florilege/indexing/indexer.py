@@ -10,12 +10,12 @@ from typing import Any, Self
 
 from florilege.indexing.embedding import Embedding
 from florilege.indexing.execution import Execution
-from florilege.indexing.ledger import Decision, Hashes, indexed_row
+from florilege.indexing.ledger import EMBEDDERS, Decision, Hashes, indexed_row
 from florilege.indexing.pipeline import Pipeline, Prepared
 from florilege.indexing.prepare import checked_chunks, minted
 from florilege.indexing.publication import Done, Job, Publication
 from florilege.indexing.stages import CacheMode, StageCache
-from florilege.interfaces.embedding import Embedder
+from florilege.interfaces.embedding import Embedder, SparseEmbedder
 from florilege.interfaces.stores import DataStore, batches
 from florilege.model.chunk import Chunk, Chunking
 from florilege.model.document import Document, Loaded
@@ -32,11 +32,11 @@ WINDOW = 32
 class Indexer:
     """Owns write-time preparation for one namespace: transforms, chunking, embedding, replacement.
 
-    ``data`` is the store; ``vectors`` may be omitted or must be the same object. ``dense`` None indexes words only;
-    vectors can be added later without chunking again. ``cache=True`` keeps what transforms and the chunker made in the
-    store, so an equal input is not worked on twice. ``pipeline`` defaults to the structured chunker.
-    ``index_version`` is yours to raise when everything should be indexed anew. Use it as a context manager or call
-    :meth:`close`; the store stays the caller's.
+    ``data`` is the store; ``vectors`` may be omitted or must be the same object. ``dense`` and ``sparse`` make vectors
+    of the two kinds; without either only words are indexed, and vectors can be added later without chunking again.
+    ``cache=True`` keeps what transforms and the chunker made in the store, so an equal input is not worked on twice.
+    ``pipeline`` defaults to the structured chunker. ``index_version`` is yours to raise when everything should be
+    indexed anew. Use it as a context manager or call :meth:`close`; the store stays the caller's.
     """
 
     def __init__(
@@ -47,6 +47,7 @@ class Indexer:
         namespace: str = "default",
         vectors: object | None = None,
         dense: Embedder | None = None,
+        sparse: SparseEmbedder | None = None,
         cache: bool = False,
         pipeline: Pipeline | None = None,
         index_version: str = "1",
@@ -59,12 +60,16 @@ class Indexer:
                 raise ConfigError(f"Indexer {option}: must be a non-empty string, not {value!r}")
         if vectors is not None and vectors is not data:
             raise ConfigError("Indexer vectors: must be the same store as data; two stores share no transaction")
-        if dense is not None and not isinstance(dense, Embedder):
-            raise ConfigError(f"Indexer dense: {dense!r} is not an Embedder")
+        for leg, embedder in (("dense", dense), ("sparse", sparse)):
+            if embedder is not None and (
+                not isinstance(embedder, Embedder | SparseEmbedder) or embedder.space.leg != leg
+            ):
+                raise ConfigError(f"Indexer {leg}: {embedder!r} is not an embedder of that kind")
         self.id = id
         self.namespace = clean_text(namespace)
         self.data = data
-        self.dense = dense
+        self.dense: Embedder | None = dense
+        self.sparse: SparseEmbedder | None = sparse
         self.cache = cache
         self.pipeline = pipeline or Pipeline()
         self.index_version = index_version
@@ -81,33 +86,45 @@ class Indexer:
         self.close()
 
     def close(self) -> None:
-        """Let go of the embedder's resources, where it holds any."""
-        close = getattr(self.dense, "close", None)
-        if close is not None:
-            close()
+        """Let go of the embedders' resources, where they hold any."""
+        for embedder in self.embedders:
+            close = getattr(embedder, "close", None)
+            if close is not None:
+                close()
+
+    @property
+    def embedders(self) -> tuple[Embedder | SparseEmbedder, ...]:
+        """The dense and the sparse embedder, those there are."""
+        return tuple(embedder for embedder in (self.dense, self.sparse) if embedder is not None)
+
+    def use(self, embedder: Embedder | SparseEmbedder) -> None:
+        """From now on make the vectors of its kind with ``embedder``."""
+        setattr(self, embedder.space.leg, embedder)
 
     def hashes(self, chunking: Mapping[str, Any] | None = None) -> dict[str, str]:
         """The indexing fingerprint in parts: what is compared to say why a source is indexed anew."""
         parts = {"indexer": hexdigest(self.id, self.namespace, self.index_version)}
         parts.update(self.pipeline.with_chunking(chunking).hashes())
-        if self.dense is not None:
-            parts["embedder"] = self.dense.space.identity
+        for embedder in self.embedders:
+            parts[EMBEDDERS[embedder.space.leg]] = embedder.space.identity
         return parts
 
     def fingerprint(self, chunking: Mapping[str, Any] | None = None) -> str:
         """One hash over everything that decides what a document becomes; stable across processes."""
         return hexdigest(*(field for pair in sorted(self.hashes(chunking).items()) for field in pair))
 
-    def embedding(self, *, bind: bool = True, **options: Any) -> Embedding | None:
-        """The embedder with the store; raises ConfigError when the namespace is bound to another space.
+    def embeddings(self, *, bind: bool = True, **options: Any) -> list[Embedding]:
+        """The embedders with the store; raises ConfigError when the namespace is bound to another space.
 
         ``bind=False`` leaves a namespace without a space as it is.
         """
-        if self.dense is None:
-            return None
-        if bind or self.data.bound_space(self.namespace) is not None:
-            self.data.bind_space(self.namespace, self.dense.space)
-        return Embedding(self.data, self.namespace, self.dense, share_cache=self.share_cache, **options)
+        found = []
+        for embedder in self.embedders:
+            embedding = Embedding(self.data, self.namespace, embedder, share_cache=self.share_cache, **options)
+            if bind or self.data.bound_space(self.namespace, leg=embedding.leg) is not None:
+                self.data.bind_space(self.namespace, embedder.space, leg=embedding.leg)
+            found.append(embedding)
+        return found
 
     def execution(
         self, chunking: Mapping[str, Any] | None = None, cache: CacheMode | None = None, *, dry_run: bool = False
@@ -205,7 +222,7 @@ class Indexer:
         publication = Publication(
             self.data,
             self.namespace,
-            None if dry_run else self.embedding(),
+            [] if dry_run else self.embeddings(),
             tally.report,
             keep_content=self.keep_content,
         )
@@ -224,7 +241,8 @@ class Indexer:
             source_count=tally.sources,
             chunk_count=tally.chunks,
             parent_count=tally.parents,
-            dense_count=tally.chunks if self.dense is not None else 0,
+            dense_count=publication.counts["dense"],
+            sparse_count=publication.counts["sparse"],
             reused_count=publication.reused,
             chunks=tuple(chunk for item in tally.prepared for chunk in item.chunks),
             parents=tuple(parent for item in tally.prepared for parent in item.parents),

@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from typing import Any, Literal
 
 from florilege.codec import encode
+from florilege.interfaces.stores import VectorLeg
 from florilege.model.document import Document, Failed
 from florilege.model.errors import FlorilegeError
 from florilege.model.hashing import canonical_json, hexdigest, plain
@@ -15,6 +16,9 @@ from florilege.model.ledger import SourceRecord
 
 HELD_ALWAYS = "always"
 """The held hash of a source that syncs leave alone whatever its content."""
+
+EMBEDDERS: dict[VectorLeg, str] = {"dense": "embedder", "sparse": "sparse_embedder"}
+"""The parts of the indexing fingerprint that name the spaces of vectors, by leg."""
 
 MAX_ERRORS = 10
 """How many past errors a ledger row keeps."""
@@ -48,7 +52,7 @@ class Hashes:
 class Decision:
     """What to do with a source, and why.
 
-    ``keep_generation``: the text is the same; only metadata or the embedder changed. ``touched``: nothing to index,
+    ``keep_generation``: the text is the same; only metadata or an embedder changed. ``touched``: nothing to index,
     yet the ledger row has new facts.
     """
 
@@ -83,7 +87,7 @@ def decide(
         return Decision(action="unchanged", touched=touched)
     if append_only:
         return Decision(action="skipped", reason="append_only")
-    same_text = set(changes) <= {"metadata", "index:embedder"}
+    same_text = set(changes) <= {"metadata", *(f"index:{name}" for name in EMBEDDERS.values())}
     return Decision(action="changed", reason=", ".join(changes), keep_generation=same_text)
 
 
@@ -98,9 +102,9 @@ def _changes(row: SourceRecord, hashes: Hashes, index_hash: Mapping[str, str]) -
 
 
 def index_changes(old: Mapping[str, str], new: Mapping[str, str]) -> list[str]:
-    """The parts of the indexing fingerprint that differ. An indexer without an embedder leaves vectors alone."""
+    """The parts of the indexing fingerprint that differ. An indexer without an embedder leaves its vectors alone."""
     names = [name for name in new if old.get(name) != new[name]]
-    names += [name for name in old if name not in new and name != "embedder"]
+    names += [name for name in old if name not in new and name not in EMBEDDERS.values()]
     return [name for name in names if name != "order" or names == ["order"]]
 
 

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
+from itertools import chain
+from typing import Any, Literal
 
-from florilege.indexing.embedding import Embedding, Filled
+from florilege.indexing.embedding import WRITE_FIELDS, Embedding, written
 from florilege.indexing.ledger import Decision
 from florilege.indexing.pipeline import Prepared
-from florilege.interfaces.stores import ChunkVectors, DataStore, Fence, SourceWrite, WriteOutcome
+from florilege.interfaces.stores import DataStore, Fence, SourceWrite, WriteOutcome
 from florilege.model.chunk import Chunk
 from florilege.model.document import Document
 from florilege.model.errors import EmbeddingError
@@ -52,7 +54,7 @@ class Publication:
         self,
         store: DataStore,
         namespace: str,
-        embedding: Embedding | None,
+        embeddings: Sequence[Embedding],
         report: Callable[[Done], None],
         *,
         when: EmbedWhen = "before",
@@ -61,7 +63,7 @@ class Publication:
     ) -> None:
         self._store = store
         self._namespace = namespace
-        self._embedding = embedding
+        self._embeddings = embeddings
         self._report = report
         self._when = when
         self._fence = fence
@@ -71,6 +73,7 @@ class Publication:
         self.usage = Usage()
         self.embedded = 0
         self.reused = 0
+        self.counts: Counter[str] = Counter()
 
     def add(self, job: Job) -> None:
         """Take a job; publishes the batch when it is full."""
@@ -84,59 +87,58 @@ class Publication:
         jobs, self._jobs, self._chunks = self._jobs, [], 0
         if not jobs:
             return
-        keys, failed = self._embed(jobs)
-        ready = [job for job in jobs if job.record.source_id not in failed]
-        writes = [self._write(job, keys.get(job.record.source_id)) for job in ready]
+        vectors = [written(self._embeddings, job.prepared.chunks) for job in jobs]
+        failed = self._embed(jobs, vectors)
+        ready = [(job, made) for job, made in zip(jobs, vectors, strict=True) if job.record.source_id not in failed]
+        writes = [self._write(job, made) for job, made in ready]
         outcomes = self._store.replace(self._namespace, writes, fence=self._fence) if writes else []
         done = {job.record.source_id: Done(job=job, error=failed.get(job.record.source_id)) for job in jobs}
-        for job, write, outcome in zip(ready, writes, outcomes, strict=True):
+        for (job, _), write, outcome in zip(ready, writes, outcomes, strict=True):
             done[job.record.source_id] = Done(job=job, outcome=outcome, stages=write.record.stages)
         for item in done.values():
             self._report(item)
 
-    def _embed(self, jobs: list[Job]) -> tuple[dict[str, list[bytes]], dict[str, EmbeddingError]]:
-        if self._embedding is None:
-            return {}, {}
-        keys = {job.record.source_id: self._embedding.keys(job.prepared.chunks) for job in jobs}
-        every = [key for some in keys.values() for key in some]
-        filled = Filled()
-        if self._when == "before":
-            filled = self._embedding.fill(dict(zip(every, _texts(jobs), strict=True)))
-            self.reused += len(every) - filled.embedded
-        else:
-            self.reused += len(every) - len(self._embedding.missing(every))
-        self.usage += filled.usage
-        self.embedded += filled.embedded
-        return keys, {
-            source_id: next(filled.failures[key] for key in some if key in filled.failures)
-            for source_id, some in keys.items()
-            if not filled.failures.keys().isdisjoint(some)
-        }
+    def _embed(self, jobs: list[Job], vectors: list[dict[str, Any]]) -> dict[str, EmbeddingError]:
+        """Make the vectors that are missing, or (``when="after"``) count them; the errors by source."""
+        failed: dict[str, EmbeddingError] = {}
+        for embedding in self._embeddings:
+            keys = [made[WRITE_FIELDS[embedding.leg]].keys for made in vectors]
+            every = list(zip(chain.from_iterable(keys), _texts(jobs), strict=True))
+            wanted = [key for key, _ in every if key is not None]
+            self.counts[embedding.leg] += len(wanted)
+            self.counts["uncovered"] += len(every) - len(wanted)
+            if self._when == "after":
+                self.reused += len(wanted) - len(embedding.missing(wanted))
+                continue
+            filled = embedding.fill({key: text for key, text in every if key is not None})
+            self.reused += len(wanted) - filled.embedded
+            self.usage += filled.usage
+            self.embedded += filled.embedded
+            for job, some in zip(jobs, keys, strict=True):
+                if errors := [filled.failures[key] for key in some if key in filled.failures]:
+                    failed[job.record.source_id] = errors[0]
+        return failed
 
-    def _write(self, job: Job, keys: list[bytes] | None) -> SourceWrite:
+    def _write(self, job: Job, vectors: dict[str, Any]) -> SourceWrite:
         prepared = job.prepared
-        vectors = None
-        stages = prepared.stages
-        if self._embedding is not None and keys is not None:
-            vectors = ChunkVectors(self._embedding.space, keys)
-            stages += (
-                StageRecord(
-                    name=self._embedding.space.name,
-                    kind="embedding",
-                    version=self._embedding.space.preparation,
-                    status="success" if self._when == "before" else "pending",
-                    chunk_count=len(keys),
-                ),
+        stages = tuple(
+            StageRecord(
+                name=made.space.name,
+                kind="embedding",
+                version=made.space.preparation,
+                status="success" if self._when == "before" else "pending",
+                chunk_count=sum(key is not None for key in made.keys),
             )
-        document = prepared.document if self._keep_content else None
+            for made in vectors.values()
+        )
         return SourceWrite(
-            record=replace(job.record, stages=stages),
+            record=replace(job.record, stages=prepared.stages + stages),
             chunks=prepared.chunks,
             parents=prepared.parents,
-            document=document,
-            vectors=vectors,
+            document=prepared.document if self._keep_content else None,
             expected=job.expected,
             keep_generation=job.decision.keep_generation,
+            **vectors,
         )
 
 

@@ -31,6 +31,11 @@ class EmbeddingSpace:
         return self.metric == "dot"
 
     @property
+    def leg(self) -> Literal["dense", "sparse"]:
+        """The leg that searches its vectors."""
+        return "sparse" if self.sparse else "dense"
+
+    @property
     def identity(self) -> str:
         """The space as one line of text, stored and compared."""
         return f"{self.name}/{self.dimensions}/{self.metric}/{self.preparation}"

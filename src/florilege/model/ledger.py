@@ -153,8 +153,9 @@ class SourceResult:
 class SyncResult:
     """What a sync did. Each source has one action; the counters are sums of actions.
 
-    ``embedded`` counts texts sent to the embedder, ``reused`` chunk vectors taken from the store, ``pending`` chunks
-    that are searchable by words and still wait for a vector. ``incomplete``: the deadline passed or the call was
+    ``embedded`` counts texts sent to an embedder, ``reused`` chunk vectors taken from the store, ``pending`` vectors
+    that chunks searchable by words still wait for, ``uncovered`` chunks that get none because the embedder does not
+    know their language. ``incomplete``: the deadline passed or the call was
     cancelled; nothing was deleted and the next sync goes on from here. On a dry run ``embedded``, ``reused`` and
     ``usage`` are what the run would cost.
     """
@@ -176,6 +177,7 @@ class SyncResult:
     embedded: int = 0
     reused: int = 0
     pending: int = 0
+    uncovered: int = 0
     usage: Usage = Usage()
     incomplete: bool = False
     duration_seconds: float = 0.0

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from florilege.indexing.embedding import written
 from florilege.indexing.indexer import Indexer
 from florilege.indexing.ledger import HELD_ALWAYS
 from florilege.indexing.sync.lease import Lease
-from florilege.interfaces.stores import ChunkVectors, SourceWrite, WriteOutcome
+from florilege.interfaces.stores import SourceWrite, WriteOutcome
 from florilege.model.chunk import Chunk
 from florilege.model.errors import Conflict, NotFound
 from florilege.model.ledger import SourceRecord
@@ -67,8 +68,7 @@ def rollback(indexer: Indexer, corpus_id: str, source_id: str, generation: int) 
                 if error.code != "content_not_kept":
                     raise
                 document = None
-        embedding = indexer.embedding()
-        vectors = None if embedding is None else ChunkVectors(embedding.space, embedding.keys(chunks))
+        vectors = written(indexer.embeddings(), chunks)
         record = replace(
             row,
             status="indexed",
@@ -81,7 +81,7 @@ def rollback(indexer: Indexer, corpus_id: str, source_id: str, generation: int) 
             error=None,
         )
         write = SourceWrite(
-            record=record, chunks=chunks, parents=parents, document=document, vectors=vectors, expected=row.version
+            record=record, chunks=chunks, parents=parents, document=document, expected=row.version, **vectors
         )
         return _published(store.replace(namespace, [write], fence=lease.fence)[0])
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from florilege.indexing.embedding import written
 from florilege.indexing.execution import Execution
 from florilege.indexing.indexer import Indexer
 from florilege.indexing.sync.lease import Lease
 from florilege.indexing.sync.stale import own_sources
-from florilege.interfaces.stores import ChunkVectors, Fence, SourceWrite
+from florilege.interfaces.stores import Fence, SourceWrite
 from florilege.model.document import Document
 from florilege.model.errors import NotFound
 from florilege.model.ledger import SourceRecord
@@ -51,10 +52,9 @@ def verify(indexer: Indexer, corpus_id: str) -> Verification:
             found = len(snapshot.chunks(row.source_id))
             if found != row.chunk_count:
                 problems.append(f"source {row.source_id!r} has {found} chunks, its ledger row says {row.chunk_count}")
-    if indexer.dense is not None:
-        pending = store.count_pending(namespace, indexer.dense.space)
-        if pending:
-            notes.append(f"{pending} chunks wait for a vector; the next sync embeds them")
+    pending = sum(store.count_pending(namespace, embedder.space) for embedder in indexer.embedders)
+    if pending:
+        notes.append(f"{pending} vectors are waited for; the next sync makes them")
     return Verification(problems=tuple(problems), notes=tuple(notes))
 
 
@@ -76,8 +76,10 @@ def repair(indexer: Indexer, corpus_id: str) -> Repair:
                 mended.append(source_id)
             else:
                 to_sync.append(source_id)
-        embedding = indexer.embedding(check=lease.check)
-        embedded = 0 if embedding is None else embedding.drain(lease.fence, lambda done, total: None).embedded
+        embedded = sum(
+            embedding.drain(lease.fence, lambda done, total: None).embedded
+            for embedding in indexer.embeddings(check=lease.check)
+        )
     return Repair(mended=tuple(mended), to_sync=tuple(to_sync), embedded=embedded)
 
 
@@ -97,15 +99,13 @@ def _index(indexer: Indexer, row: SourceRecord, document: Document, fence: Fence
     # What is kept has been through the document transforms already.
     pipeline = replace(indexer.pipeline, documents=())
     prepared = Execution(pipeline, indexer.namespace).run(document)
-    embedding = indexer.embedding()
-    vectors = None if embedding is None else ChunkVectors(embedding.space, embedding.keys(prepared.chunks))
     record = replace(row, status="indexed", error=None, index_hash=indexer.hashes())
     write = SourceWrite(
         record=record,
         chunks=prepared.chunks,
         parents=prepared.parents,
         document=document,
-        vectors=vectors,
         expected=row.version,
+        **written(indexer.embeddings(), prepared.chunks),
     )
     indexer.data.replace(indexer.namespace, [write], fence=fence)

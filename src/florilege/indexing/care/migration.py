@@ -7,9 +7,10 @@ from dataclasses import dataclass, replace
 
 from florilege.indexing.embedding import Embedding
 from florilege.indexing.indexer import Indexer
+from florilege.indexing.ledger import EMBEDDERS
 from florilege.indexing.sync.lease import Lease
 from florilege.indexing.sync.stale import own_sources
-from florilege.interfaces.embedding import Embedder
+from florilege.interfaces.embedding import Embedder, EmbeddingSpace, SparseEmbedder
 from florilege.interfaces.stores import Fence, SearchRequest, batches
 from florilege.model.errors import ConfigError, Conflict, EmbeddingError
 from florilege.model.events import Event, Subscriber, emit
@@ -37,20 +38,21 @@ class Migration:
 def migrate(
     indexer: Indexer,
     corpus_id: str,
-    embedder: Embedder,
+    embedder: Embedder | SparseEmbedder,
     *,
     queries: Sequence[str] = (),
     top_k: int = 10,
     dry_run: bool = False,
     on_event: Subscriber | None = None,
 ) -> Migration:
-    """Embed every active chunk in ``embedder``'s space beside the old one, compare, then switch in one transaction.
+    """Embed every active chunk in ``embedder``'s space beside the leg's old one, compare, switch in one transaction.
 
     Until the switch every reader uses the old space. An interrupted migration goes on where it stopped. Raises
     Conflict while a sync runs, EmbeddingError when a chunk cannot be embedded (the old space stays).
     """
     store, namespace = indexer.data, indexer.namespace
-    old = store.bound_space(namespace)
+    leg = embedder.space.leg
+    old = store.bound_space(namespace, leg=leg)
     if old == embedder.space.identity:
         raise ConfigError(f"namespace {namespace!r} is in space {old} already")
     with Lease(store, namespace, corpus_id) as lease:
@@ -62,7 +64,7 @@ def migrate(
             emit(on_event, Event(kind="corpus.embed.progress", namespace=namespace, operation="migrate", counts=counts))
 
         for _ in range(ROUNDS):
-            _enqueue(embedding, lease.fence)
+            uncovered = embedding.enqueue_lacking(lease.fence)
             filled = embedding.drain(lease.fence, progress)
             usage, embedded = usage + filled.usage, embedded + filled.embedded
             if filled.failures:
@@ -70,7 +72,8 @@ def migrate(
                     f"{len(filled.failures)} texts cannot be embedded with {embedder.space.name!r} "
                     f"({next(iter(filled.failures.values())).message}); namespace {namespace!r} stays in {old}"
                 )
-            overlap = _overlap(indexer, embedder, queries, top_k) if queries and old is not None else None
+            before = indexer.sparse if leg == "sparse" else indexer.dense
+            overlap = None if before is None or old is None else _overlap(indexer, (before, embedder), queries, top_k)
             result = Migration(
                 old=old,
                 new=embedder.space.identity,
@@ -82,46 +85,39 @@ def migrate(
             # Indexers without a lease may have published in between: then another round embeds what they added.
             if dry_run:
                 return result
-            if store.switch_space(namespace, embedder.space, fence=lease.fence) == 0:
-                _tell_ledger(indexer, corpus_id, embedder, lease.fence)
+            if store.switch_space(namespace, embedder.space, leg=leg, but=uncovered, fence=lease.fence) == 0:
+                _tell_ledger(indexer, corpus_id, embedder.space, EMBEDDERS[leg], lease.fence)
                 return result
     raise Conflict(f"namespace {namespace!r} kept changing while it was migrated; stop its writers and try again")
 
 
-def _enqueue(embedding: Embedding, fence: Fence | None) -> None:
-    after = 0
-    while True:
-        lacking = embedding.store.unembedded(embedding.namespace, embedding.space, after=after, limit=PAGE)
-        if not lacking:
-            return
-        after = lacking[-1].row
-        keyed = [item._replace(key=embedding.key(item.text)) for item in lacking]
-        embedding.store.enqueue_vectors(embedding.namespace, embedding.space, keyed, fence=fence)
-
-
-def _tell_ledger(indexer: Indexer, corpus_id: str, embedder: Embedder, fence: Fence | None) -> None:
+def _tell_ledger(indexer: Indexer, corpus_id: str, space: EmbeddingSpace, part: str, fence: Fence | None) -> None:
     """Note the new space in the ledger rows, so that the next sync finds nothing to do."""
     for rows in batches(own_sources(indexer.data, indexer.namespace, corpus_id), PAGE):
         told = [
-            replace(row, index_hash={**row.index_hash, "embedder": embedder.space.identity})
-            for row in rows
-            if "embedder" in row.index_hash
+            replace(row, index_hash={**row.index_hash, part: space.identity}) for row in rows if part in row.index_hash
         ]
         if told:
             indexer.data.record(indexer.namespace, told, fence=fence)
 
 
-def _overlap(indexer: Indexer, embedder: Embedder, queries: Sequence[str], top_k: int) -> float | None:
-    if indexer.dense is None:
-        return None
+def _overlap(
+    indexer: Indexer, embedders: Sequence[Embedder | SparseEmbedder], queries: Sequence[str], top_k: int
+) -> float | None:
     shares = []
     with indexer.data.snapshot(indexer.namespace) as snapshot:
         for query in queries:
             tops = []
-            for model in (indexer.dense, embedder):
-                vector = model.embed_many([query], "query").vectors
-                request = SearchRequest(vector=vector, space=model.space, depth=top_k)
-                tops.append({found.chunk_id for found in snapshot.search(request).legs["dense"][:top_k]})
+            for embedder in embedders:
+                ((_, best),) = snapshot.search(_request(embedder, query, top_k)).legs.items()
+                tops.append({found.chunk_id for found in best[:top_k]})
             if tops[0]:
                 shares.append(len(tops[0] & tops[1]) / len(tops[0]))
     return sum(shares) / len(shares) if shares else None
+
+
+def _request(embedder: Embedder | SparseEmbedder, query: str, depth: int) -> SearchRequest:
+    vectors, _ = embedder.embed_many([query], "query")
+    if embedder.space.sparse:
+        return SearchRequest(sparse=vectors[0], sparse_space=embedder.space, depth=depth)
+    return SearchRequest(vector=vectors, space=embedder.space, depth=depth)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
@@ -103,28 +103,34 @@ class SyncPlan:
 class Estimate:
     """What a dry run would embed, counted without asking the embedder."""
 
-    embedding: Embedding | None
+    embeddings: Sequence[Embedding]
     embedded: int = 0
     reused: int = 0
     usage: Usage = field(default_factory=Usage)
+    uncovered: int = 0
     _seen: set[bytes] = field(default_factory=set)
 
     def add(self, chunks: tuple[Chunk, ...]) -> None:
         """Count a source's chunks."""
-        if self.embedding is None:
-            return
-        keys = self.embedding.keys(chunks)
-        missing = self.embedding.missing(keys) - self._seen
-        texts = {key: chunk.full_text for key, chunk in zip(keys, chunks, strict=True) if key in missing}
-        self._seen |= missing
-        self.embedded += len(texts)
-        self.reused += len(keys) - len(texts)
-        count = getattr(self.embedding.embedder, "count_tokens", None)
-        tokens = sum(map(count, texts.values())) if count is not None else 0
-        price = getattr(self.embedding.embedder, "price_per_million_tokens", None)
-        self.usage += Usage(
-            texts=len(texts),
-            tokens=tokens,
-            cost=None if price is None else tokens * price / 1_000_000,
-            currency=None if price is None else getattr(self.embedding.embedder, "currency", "USD"),
-        )
+        for embedding in self.embeddings:
+            keys = embedding.keys(chunks)
+            wanted = [key for key in keys if key is not None]
+            missing = embedding.missing(wanted) - self._seen
+            texts = {key: chunk.full_text for key, chunk in zip(keys, chunks, strict=True) if key in missing}
+            self._seen |= missing
+            self.embedded += len(texts)
+            self.reused += len(wanted) - len(texts)
+            self.uncovered += len(keys) - len(wanted)
+            self.usage += _estimated(embedding.embedder, texts.values())
+
+
+def _estimated(embedder: object, texts: Collection[str]) -> Usage:
+    count = getattr(embedder, "count_tokens", None)
+    price = getattr(embedder, "price_per_million_tokens", None)
+    tokens = 0 if count is None else sum(map(count, texts))
+    return Usage(
+        texts=len(texts),
+        tokens=tokens,
+        cost=None if price is None else tokens * price / 1_000_000,
+        currency=None if price is None else getattr(embedder, "currency", "USD"),
+    )

@@ -109,25 +109,23 @@ class SyncRun:
         )
 
     def _dry(self, documents: object) -> tuple[SyncResult, Reconciler]:
-        estimate = Estimate(self.indexer.embedding(bind=False))
+        estimate = Estimate(self.indexer.embeddings(bind=False))
         reconciler = self._reconciler(estimate)
         self._event("corpus.sync.start")
-        refused = self._reconcile(
-            documents, reconciler, Publication(self.store, self.namespace, None, reconciler.report)
-        )
-        result = self._result(estimate.embedded, estimate.reused, estimate.usage)
+        refused = self._reconcile(documents, reconciler, Publication(self.store, self.namespace, [], reconciler.report))
+        result = self._result(estimate.embedded, estimate.reused, estimate.uncovered, estimate.usage)
         self._event("corpus.sync.end", self.tally.counts())
         if refused is not None:
             raise refused
         return result, reconciler
 
     def _run(self, documents: object) -> SyncResult:
-        embedding = self.indexer.embedding(check=self._check)
+        embeddings = self.indexer.embeddings(check=self._check)
         reconciler = self._reconciler(None)
         publication = Publication(
             self.store,
             self.namespace,
-            embedding,
+            embeddings,
             reconciler.report,
             when=self.options.embed,
             fence=self.fence,
@@ -136,9 +134,12 @@ class SyncRun:
         self._event("corpus.sync.start")
         refused = self._reconcile(documents, reconciler, publication)
         self._end_run()
-        if embedding is not None and refused is None and not self.incomplete:
-            self._drain(embedding, publication)
-        result = self._result(publication.embedded, publication.reused, publication.usage)
+        for embedding in embeddings if refused is None else ():
+            if not self.incomplete:
+                self._drain(embedding, publication)
+        result = self._result(
+            publication.embedded, publication.reused, publication.counts["uncovered"], publication.usage
+        )
         self._event("corpus.sync.end", self.tally.counts())
         if refused is not None:
             raise refused
@@ -242,10 +243,9 @@ class SyncRun:
         )
         self.store.end_run(run, fence=self.fence)
 
-    def _result(self, embedded: int, reused: int, usage: Usage) -> SyncResult:
+    def _result(self, embedded: int, reused: int, uncovered: int, usage: Usage) -> SyncResult:
         sources = self.tally.every()
         counts = self.tally.counts()
-        dense = self.indexer.dense
         return SyncResult(
             corpus_id=self.corpus_id,
             namespace=self.namespace,
@@ -263,7 +263,8 @@ class SyncRun:
             chunk_count=sum(result.chunk_count for result in sources if result.action != "deleted"),
             embedded=embedded,
             reused=reused,
-            pending=0 if dense is None else self.store.count_pending(self.namespace, dense.space),
+            pending=sum(self.store.count_pending(self.namespace, item.space) for item in self.indexer.embedders),
+            uncovered=uncovered,
             usage=usage,
             incomplete=self.incomplete,
             duration_seconds=time.monotonic() - self.started,
