@@ -1,6 +1,17 @@
-"""Stores: where a corpus lives. Importing this is cheap; arrays load with the first search."""
+"""Stores: where a corpus lives. Importing this is cheap; drivers and arrays load with the first use."""
 
-from florilege.stores.opening import open_store
+from typing import TYPE_CHECKING, Any
+
+from florilege.stores.opening import open_store, postgres_store
 from florilege.stores.sqlite import SQLiteStore
 
-__all__ = ["SQLiteStore", "open_store"]
+if TYPE_CHECKING:
+    from florilege.stores.postgres import PostgresStore
+
+__all__ = ["PostgresStore", "SQLiteStore", "open_store"]
+
+
+def __getattr__(name: str) -> Any:
+    if name == "PostgresStore":
+        return postgres_store()
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -60,11 +60,15 @@ class Fields:
 
     def matches(self, filter: Filter, metadata: Mapping[str, Any], system: Mapping[str, Any]) -> bool:
         """Whether the filter is true of a record."""
+        return matches(filter, self.seen(metadata), system)
+
+    def seen(self, metadata: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Metadata as filters see it: texts in timestamp fields are instants, or missing when they spell none."""
         for path in self._instants:
             value = lookup(metadata, path)
             if isinstance(value, str):
                 metadata = _replaced(metadata, path, _instant(value))
-        return matches(filter, metadata, system)
+        return metadata
 
     @staticmethod
     def _fits(known: str, value: Any) -> bool:

@@ -4,10 +4,16 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit
 
 from florilege.model.errors import ConfigError
 from florilege.stores.sqlite.store import SQLiteStore
+
+if TYPE_CHECKING:
+    from florilege.stores.postgres import PostgresStore
+
+_POSTGRES = ("postgresql", "postgres")
 
 
 def open_store(
@@ -16,15 +22,32 @@ def open_store(
     create: bool = True,
     read_only: bool = False,
     fields: Mapping[str, type | str] | None = None,
-) -> SQLiteStore:
-    """The store at a path or a ``sqlite:///path`` URL; options and errors as :class:`SQLiteStore`.
+) -> SQLiteStore | PostgresStore:
+    """The store at a path, a ``sqlite:///path`` or a ``postgresql://`` URL.
 
-    ConfigError for a URL of a kind no installed store opens.
+    Options and errors are those of :class:`SQLiteStore` and :class:`PostgresStore`; ConfigError for a URL of a kind no
+    installed store opens.
     """
     text = str(path_or_url)
     if "://" in text:
         url = urlsplit(text)
+        if url.scheme in _POSTGRES:
+            return postgres_store()(text, create=create, read_only=read_only, fields=fields)
         if url.scheme != "sqlite" or url.netloc:
-            raise ConfigError(f"no store opens {url.scheme}:// URLs; give a path or sqlite:///path", code="bad_url")
+            raise ConfigError(
+                f"no store opens {url.scheme}:// URLs; give a path, sqlite:///path or postgresql://host/database",
+                code="bad_url",
+            )
         path_or_url = unquote(url.path)
     return SQLiteStore(path_or_url, create=create, read_only=read_only, fields=fields)
+
+
+def postgres_store() -> type[PostgresStore]:
+    """The server store's class; ConfigError when its driver is not installed."""
+    try:
+        from florilege.stores.postgres import PostgresStore
+    except ImportError as error:
+        raise ConfigError(
+            "a PostgreSQL store needs psycopg: pip install 'florilege[postgres]'", code="missing_extra"
+        ) from error
+    return PostgresStore

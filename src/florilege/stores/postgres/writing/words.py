@@ -21,12 +21,14 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from florilege.stores.postgres.connection import Connection
-from florilege.stores.postgres.wire import copy
+from florilege.stores import codecs
+from florilege.stores.postgres.server.connection import Connection
+from florilege.stores.postgres.server.wire import copy
 from florilege.stores.terms import MAX_COUNT
 
 Ints = npt.NDArray[np.int64]
 POSTING = np.dtype([("row", "<i8"), ("length", "<u4"), ("count", "<u2")])
+WEIGHT = np.dtype([("row", "<i8"), ("weight", "<f4")])
 
 _CACHED_TERMS = 300_000
 
@@ -39,6 +41,14 @@ class TermKeys(dict[str, int]):
         self._salt = namespace.to_bytes(8, "big")
         self.rows = self._number(b"rows", b"total")
         self.lengths = self._number(b"lengths", b"total")
+
+    def vectors(self, space: int) -> int:
+        """The number that counts visible rows with a vector of a space."""
+        return self._number(str(space).encode(), b"vectors")
+
+    def dimensions(self, space: int, ids: Sequence[int]) -> Ints:
+        """The numbers of a sparse space's ids."""
+        return np.array([self._number(b"%d/%d" % (space, id), b"sparse") for id in ids], dtype=np.int64)
 
     def __missing__(self, term: str) -> int:
         if len(self) >= _CACHED_TERMS:
@@ -98,18 +108,43 @@ def add_block(
     postings["row"] = np.repeat(np.array(rows, dtype=np.int64), sizes)
     postings["length"] = np.repeat(np.array([item.length for item in words], dtype=np.int64), sizes)
     postings["count"] = _counts(packed)
-    write_block(connection, namespace, _terms(packed), postings, len(rows), generation)
+    write_block(connection, namespace, None, _terms(packed), postings, len(rows), generation)
+
+
+def add_weights(
+    connection: Connection,
+    keys: TermKeys,
+    namespace: int,
+    space: int,
+    rows: Sequence[int],
+    generation: int | None = None,
+) -> None:
+    """Write the postings of the sparse vectors these rows have; ``generation`` as in :func:`add_block`."""
+    found = connection.execute(
+        "SELECT r.row, v.sparse FROM row_vector r JOIN vector v ON v.pk = r.vector"
+        " WHERE r.row = ANY(%s) AND r.space = %s",
+        (list(rows), space),
+        binary=True,
+    ).fetchall()
+    sizes, ids, weights = codecs.decode_sparse([blob for _, blob in found])
+    postings = np.empty(len(ids), dtype=WEIGHT)
+    postings["row"] = np.repeat(np.array([row for row, _ in found], dtype=np.int64), sizes)
+    postings["weight"] = weights
+    distinct, where = np.unique(ids, return_inverse=True)
+    terms = keys.dimensions(space, distinct.tolist())[where]
+    write_block(connection, namespace, space, terms, postings, len(found), generation)
 
 
 def write_block(
     connection: Connection,
     namespace: int,
+    space: int | None,
     terms: Ints,
     postings: npt.NDArray[Any],
     rows: int,
     generation: int | None = None,
 ) -> None:
-    """Write postings, each of the term beside it, as one block over ``rows`` rows."""
+    """Write postings, each of the term beside it, as one block over ``rows`` rows; ``space`` None: of words."""
     if not len(terms):
         return
     order = np.argsort(terms, kind="stable")
@@ -117,12 +152,12 @@ def write_block(
     starts = np.flatnonzero(np.concatenate(([True], terms[1:] != terms[:-1])))
     distinct = terms[starts]
     found = connection.execute(
-        "INSERT INTO block (ns, generation, rows, terms) VALUES (%s, %s, %s, %s) RETURNING pk",
-        (namespace, generation, rows, distinct.astype("<i8").tobytes()),
+        "INSERT INTO block (ns, space, generation, rows, terms) VALUES (%s, %s, %s, %s, %s) RETURNING pk",
+        (namespace, space, generation, rows, distinct.astype("<i8").tobytes()),
     ).fetchone()
     assert found is not None
     data = postings[order].tobytes()
-    edges = (starts * POSTING.itemsize).tolist()
+    edges = (starts * postings.itemsize).tolist()
     ends = [*edges[1:], len(data)]
     lines = ((term, found[0], data[a:b]) for term, a, b in zip(distinct.tolist(), edges, ends, strict=True))
     copy(connection, "posting", "term int8, block int8, data bytea", lines)
@@ -135,15 +170,24 @@ class StatDelta:
         self._keys = keys
         self._terms: list[Ints] = []
         self._signs: list[int] = []
-        self._rows = 0
-        self._lengths = 0
+        self._totals: Counter[int] = Counter()
+
+    def count(self, key: int, change: int) -> None:
+        """A count of its own changes; ``key`` is one of :class:`TermKeys`'s."""
+        self._totals[key] += change
 
     def add(self, words: Sequence[Words], sign: int) -> None:
         """Rows with these words become visible (``sign`` 1) or are no more (-1)."""
         self._terms.append(_terms(item.packed for item in words))
         self._signs.append(sign)
-        self._rows += sign * len(words)
-        self._lengths += sign * sum(item.length for item in words)
+        self.count(self._keys.rows, sign * len(words))
+        self.count(self._keys.lengths, sign * sum(item.length for item in words))
+
+    def join(self, other: StatDelta) -> None:
+        """Add another's changes."""
+        self._terms += other._terms
+        self._signs += other._signs
+        self._totals.update(other._totals)
 
     def write(self, connection: Connection, namespace: int, seq: int) -> None:
         """Write the changes as those of ``seq``."""
@@ -151,11 +195,7 @@ class StatDelta:
         signs = np.repeat(np.array(self._signs, dtype=np.int64), [len(part) for part in self._terms])
         distinct, where = np.unique(terms, return_inverse=True)
         changes = np.bincount(where, weights=signs, minlength=len(distinct)).astype(np.int64)
-        lines = [
-            (self._keys.rows, self._rows),
-            (self._keys.lengths, self._lengths),
-            *zip(distinct.tolist(), changes.tolist(), strict=True),
-        ]
+        lines = [*self._totals.items(), *zip(distinct.tolist(), changes.tolist(), strict=True)]
         copy(
             connection,
             "stat_delta",

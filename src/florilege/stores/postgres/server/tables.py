@@ -5,9 +5,9 @@ in ``staged`` before and in ``retired`` afterwards; only ``live`` is indexed for
 a generation holds, in which order and from where. ``facet`` is what a filter can see of rows of one source: ``doc``
 holds the metadata in a form SQL compares exactly (see :mod:`florilege.stores.postgres.reading.filters`), ``record``
 the truth. ``vector`` is content-addressed and shared; ``row_vector`` says from which sequence number on a row has one
-(0: from birth); ``vec_N`` holds the vectors of space N's live rows. ``posting`` holds what words are found by, in
-blocks (see :mod:`florilege.stores.postgres.writing.words`), and ``stat_delta`` the changes to document frequencies.
-Sequence numbers count publications of a namespace.
+(0: from birth); ``vec_N`` holds the vectors of dense space N's live rows. ``posting`` holds what words and sparse
+vectors are found by, in blocks (see :mod:`florilege.stores.postgres.writing.words`), and ``stat_delta`` the changes to
+document frequencies. Sequence numbers count publications of a namespace.
 
 Texts are ``COLLATE "C"`` wherever they are compared, so their order is that of code points. Contents are bytes: a text
 column cannot hold every character.
@@ -16,14 +16,14 @@ column cannot hold every character.
 from __future__ import annotations
 
 from florilege.interfaces.embedding import EmbeddingSpace
-from florilege.stores.postgres.connection import Connection
+from florilege.stores.postgres.server.connection import Connection
 
 _PLAIN_BYTES = 7800
 """Longer vectors do not fit a page and are kept beside their rows."""
 
 _SEARCH_ROW = (
     "row bigint PRIMARY KEY, ns int NOT NULL, source bigint NOT NULL, facet bigint NOT NULL,"
-    " length int NOT NULL, chunk_id text COLLATE \"C\" NOT NULL,"
+    ' length int NOT NULL, chunk_id text COLLATE "C" NOT NULL,'
     " digest bytea NOT NULL, text_digest bytea NOT NULL, parent bytea"
 )
 ROW_COLUMNS = "row, ns, source, facet, length, chunk_id, digest, text_digest, parent"
@@ -34,6 +34,7 @@ CREATE TABLE namespace (
     pk int GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     name text COLLATE "C" NOT NULL UNIQUE,
     space text,
+    sparse_space text,
     analyzer text,
     seq bigint NOT NULL DEFAULT 0,
     horizon bigint NOT NULL DEFAULT 0
@@ -41,7 +42,8 @@ CREATE TABLE namespace (
 CREATE TABLE space (
     pk int GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     identity text COLLATE "C" NOT NULL UNIQUE,
-    dimensions int NOT NULL
+    dimensions int NOT NULL,
+    sparse boolean NOT NULL
 );
 CREATE TABLE source (
     pk bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
@@ -128,9 +130,11 @@ CREATE TABLE vector (
     pk bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     space int NOT NULL REFERENCES space,
     key bytea NOT NULL,
-    data halfvec NOT NULL,
+    dense halfvec,
+    sparse bytea,
     created bigint NOT NULL,
-    UNIQUE (space, key)
+    UNIQUE (space, key),
+    CHECK ((dense IS NULL) <> (sparse IS NULL))
 );
 CREATE TABLE row_vector (
     row bigint NOT NULL,
@@ -152,6 +156,7 @@ CREATE INDEX embed_queue_row ON embed_queue (row);
 CREATE TABLE block (
     pk bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     ns int NOT NULL,
+    space int,
     generation bigint,
     rows int NOT NULL,
     terms bytea NOT NULL
@@ -203,11 +208,14 @@ def vec_table(space: int) -> str:
 
 
 def add_space(connection: Connection, space: EmbeddingSpace) -> int:
-    """The key of a new space, with its table."""
+    """The key of a new space, with its table when it is a dense one."""
     found = connection.execute(
-        "INSERT INTO space (identity, dimensions) VALUES (%s, %s) RETURNING pk", (space.identity, space.dimensions)
+        "INSERT INTO space (identity, dimensions, sparse) VALUES (%s, %s, %s) RETURNING pk",
+        (space.identity, space.dimensions, space.sparse),
     ).fetchone()
     assert found is not None
+    if space.sparse:
+        return int(found[0])
     table = vec_table(found[0])
     connection.execute(
         f"CREATE TABLE {table} (row bigint PRIMARY KEY, ns int NOT NULL, facet bigint NOT NULL,"

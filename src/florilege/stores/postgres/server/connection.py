@@ -16,7 +16,7 @@ from psycopg import conninfo, errors, sql
 from psycopg.pq import TransactionStatus
 
 from florilege.model.errors import ConfigError, FlorilegeError, NotFound, StoreError, Unavailable
-from florilege.stores.postgres.wire import register
+from florilege.stores.postgres.server.wire import register
 
 Connection = psycopg.Connection[tuple[Any, ...]]
 _T = TypeVar("_T")

@@ -2,29 +2,28 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from psycopg import errors, sql
 
+from florilege.interfaces.stores import Findings
 from florilege.model.errors import ConfigError, NotFound
 from florilege.model.hashing import digest
-from florilege.stores.postgres.connection import Connection, Database
-from florilege.stores.postgres.tables import TABLES
+from florilege.stores.postgres.server.connection import Connection, Database
+from florilege.stores.postgres.server.tables import TABLES
 
 VERSION = 1
 SERVER = 150000
 EXTENSION = (0, 8)
 
-class Findings(NamedTuple):
-    """``problems``: what is missing or damaged. ``notes``: what is worth knowing of a store that is sound."""
-
-    problems: list[str]
-    notes: list[str]
-
 
 def lock_key(database: Database, *names: object) -> int:
     """The number of an advisory lock of this store."""
     return int.from_bytes(digest(database.schema, *map(str, names))[:8], "big", signed=True)
+
+
+def hold_references(database: Database, connection: Connection, *, exclusive: bool = False) -> None:
+    """Until this transaction ends: what it may refer to stays (or, ``exclusive``, nobody refers to anything new)."""
+    mode = "" if exclusive else "_shared"
+    connection.execute(f"SELECT pg_advisory_xact_lock{mode}(%s)", (lock_key(database, "references"),))
 
 
 def installed(database: Database) -> bool:
@@ -88,7 +87,9 @@ def _server_problems(connection: Connection) -> list[str]:
     """What the server must have before there can be a store."""
     problems = []
     if connection.info.server_version < SERVER:
-        problems.append(f"PostgreSQL {connection.info.server_version // 10000} is too old, 15 is the oldest that serves")
+        problems.append(
+            f"PostgreSQL {connection.info.server_version // 10000} is too old, 15 is the oldest that serves"
+        )
     encoding = connection.execute("SHOW server_encoding").fetchone()
     if encoding and encoding[0] != "UTF8":
         problems.append(f"the database is encoded in {encoding[0]}, not UTF8")
@@ -147,7 +148,7 @@ def index_spaces(database: Database) -> list[str]:
 
 def _without_ann(connection: Connection) -> list[tuple[str]]:
     return connection.execute(
-        "SELECT 'vec_' || pk FROM space WHERE NOT EXISTS (SELECT 1 FROM pg_index i WHERE i.indisvalid"
+        "SELECT 'vec_' || pk FROM space WHERE NOT sparse AND NOT EXISTS (SELECT 1 FROM pg_index i WHERE i.indisvalid"
         " AND i.indexrelid = to_regclass('vec_' || pk || '_ann')) ORDER BY pk"
     ).fetchall()
 

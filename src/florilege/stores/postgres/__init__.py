@@ -1,0 +1,5 @@
+"""The server store; needs the extra ``florilege[postgres]``."""
+
+from florilege.stores.postgres.store import PostgresStore
+
+__all__ = ["PostgresStore"]

@@ -1,0 +1,1 @@
+"""The server side: connections, how values travel, tables and names."""
