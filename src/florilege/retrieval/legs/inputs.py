@@ -48,7 +48,8 @@ class Legs:
         words = text if mode in ("auto", "hybrid", "lexical") else None
         if recorded is not None:
             vector = None if recorded.vector is None else decode_vector(recorded.vector)
-            return Inputs(text=words, vector=vector, sparse=recorded.sparse)
+            weights: Mapping[int, float] | None = None if recorded.sparse is None else dict(recorded.sparse)
+            return Inputs(text=words, vector=vector, sparse=weights)
         vector, spent = self._vector(query, text, mode) if dense else (None, Usage())
         weights, more = self._weights(text, mode) if sparse else (None, Usage())
         return Inputs(text=words, vector=vector, sparse=weights, usage=spent + more)
