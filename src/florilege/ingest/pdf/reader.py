@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
+from itertools import takewhile
 from typing import Any
 
 from florilege.ingest.pdf.glyphs import PageText, page_text
@@ -20,6 +21,7 @@ _pdfium = threading.Lock()
 _SCAN_COVER = 0.5
 _MIN_RULES = 4
 _MAX_OBJECTS = 2000
+_TOP = 0.25
 _MAX_BOOKMARKS = 20_000
 _DATE = re.compile(r"D:(\d{4})(\d\d)?(\d\d)?")
 _NO_TITLE = re.compile(
@@ -78,11 +80,11 @@ class PdfReader:
                 assembly.warn("damaged_page", f"page {index + 1} cannot be opened")
                 continue
             text = page_text(page)
-            for level, heading in outline.get(index, ()):
-                assembly.trail.enter(level, heading)
+            headings = _enter(assembly, outline.get(index, ()))
             tables = take_tables(text, finder.find(index)) if text.lines and _has_rules(page) else []
             lines = reading_order(text)
-            self._page(assembly, text, lines, tables, index + 1, needs_ocr=not text.lines and _is_scan(page, text))
+            scan = not text.lines and _is_scan(page, text)
+            self._page(assembly, text, lines, tables, index + 1, headings, needs_ocr=scan)
             if index == 0:
                 title = headline(lines, text)
             page.close()
@@ -93,12 +95,20 @@ class PdfReader:
         return assembly.result(title=named or title, metadata=metadata)
 
     def _page(
-        self, assembly: Assembly, text: PageText, lines: Any, tables: list[PageTable], number: int, *, needs_ocr: bool
+        self,
+        assembly: Assembly,
+        text: PageText,
+        lines: Any,
+        tables: list[PageTable],
+        number: int,
+        headings: tuple[str, ...],
+        *,
+        needs_ocr: bool,
     ) -> None:
         body, blocks = compose(lines, text)
         facts: dict[str, Any] = {
             "page": number,
-            "heading_path": assembly.trail.path,
+            "heading_path": headings,
             "confidence": "derived" if text.invisible else "exact",
         }
         part_id = assembly.add("page", body, blocks=blocks, **facts)
@@ -160,14 +170,28 @@ def _is_scan(page: Any, text: PageText) -> bool:
     return False
 
 
-def _outline(document: Any) -> dict[int, list[tuple[int, str]]]:
-    """(level, title) of the bookmarks by the page whose text they head: the one they point to when they point to its
-    top, else the one after."""
-    found: dict[int, list[tuple[int, str]]] = {}
+def _enter(assembly: Assembly, bookmarks: Sequence[tuple[int, str, float]]) -> tuple[str, ...]:
+    """Enter a page's bookmarks; the headings that all of the page stands under.
+
+    What the page begins with counts too, unless its first bookmark is at its top. Where sections change within the
+    page, only what they share is left: a missing heading is better than a wrong one.
+    """
+    paths = []
+    for number, (level, title, depth) in enumerate(bookmarks):
+        if number or depth > _TOP:
+            paths.append(assembly.trail.path)
+        assembly.trail.enter(level, title)
+    paths.append(assembly.trail.path)
+    return tuple(level[0] for level in takewhile(lambda level: len(set(level)) == 1, zip(*paths, strict=False)))
+
+
+def _outline(document: Any) -> dict[int, list[tuple[int, str, float]]]:
+    """(level, title, depth) of the bookmarks by the page they point to."""
+    found: dict[int, list[tuple[int, str, float]]] = {}
     for number, (level, title, page, depth) in enumerate(_bookmarks(document)):
         if number >= _MAX_BOOKMARKS:
             break
-        found.setdefault(page + (depth > 0.25), []).append((level, title))
+        found.setdefault(page, []).append((level, title, depth))
     return found
 
 
