@@ -22,12 +22,18 @@ from florilege.model.errors import ConfigError
 from florilege.text.clean import clean_text
 
 Pooling = Literal["mean", "cls"]
+Pool = Callable[[NDArray[np.float32], NDArray[np.int64]], NDArray[np.float32]]
+"""Token states and the tokens' mask (1: a token, 0: padding) into one row a text."""
+
 File = str | os.PathLike[str] | bytes
 """A path, or the file's bytes."""
 
 
 class Engine:
-    """See :class:`florilege.embed.onnx.OnnxEmbedder`. Files come with the SHA-256 they must have (None: any)."""
+    """What :class:`florilege.embed.OnnxEmbedder` and :class:`florilege.embed.MaskedSparseEmbedder` run.
+
+    Files come with the SHA-256 they must have (None: any).
+    """
 
     def __init__(
         self,
@@ -72,17 +78,15 @@ class Engine:
             windows += cut(number, self._head + ids[:shared], ids[shared:], self._tail, limit)
         return windows
 
-    def run(
-        self, batches: Sequence[list[Window]], pooling: Pooling
-    ) -> Iterable[tuple[list[Window], NDArray[np.float32]]]:
+    def run(self, batches: Sequence[list[Window]], pool: Pool) -> Iterable[tuple[list[Window], NDArray[np.float32]]]:
         """Each batch with the pooled vectors of its windows."""
 
         def one(batch: list[Window]) -> tuple[list[Window], NDArray[np.float32]]:
-            return batch, self._vectors([window.ids for window in batch], pooling)
+            return batch, self._vectors([window.ids for window in batch], pool)
 
         return self._pool.map(one, batches) if len(batches) > 1 and self._threads > 1 else map(one, batches)
 
-    def _vectors(self, rows: Sequence[list[int]], pooling: Pooling) -> NDArray[np.float32]:
+    def _vectors(self, rows: Sequence[list[int]], pool: Pool) -> NDArray[np.float32]:
         ids = np.zeros((len(rows), max(map(len, rows))), dtype=np.int64)
         mask = np.zeros_like(ids)
         for row, tokens in enumerate(rows):
@@ -91,13 +95,25 @@ class Engine:
         feed = {"input_ids": ids, "attention_mask": mask, "token_type_ids": np.zeros_like(ids)}
         feed = {name: array for name, array in feed.items() if name in self._inputs}
         states: NDArray[np.float32] = self._session.run([self._output], feed)[0]
-        if states.ndim == 2:
-            return states
-        if pooling == "cls":
-            return states[:, 0]
-        weights = mask[:, :, None].astype(states.dtype)
-        means: NDArray[np.float32] = (states * weights).sum(axis=1) / weights.sum(axis=1)
-        return means
+        return states if states.ndim == 2 else pool(states, mask)
+
+
+def first(states: NDArray[np.float32], mask: NDArray[np.int64]) -> NDArray[np.float32]:
+    """The first token's state."""
+    return states[:, 0]
+
+
+def mean(states: NDArray[np.float32], mask: NDArray[np.int64]) -> NDArray[np.float32]:
+    """The mean of the tokens' states."""
+    weights = mask[:, :, None].astype(states.dtype)
+    means: NDArray[np.float32] = (states * weights).sum(axis=1) / weights.sum(axis=1)
+    return means
+
+
+def saturated(logits: NDArray[np.float32], mask: NDArray[np.int64]) -> NDArray[np.float32]:
+    """By vocabulary entry the largest log(1 + max(0, logit)) over the tokens."""
+    highest: NDArray[np.float32] = np.where(mask[:, :, None] > 0, logits, 0).max(axis=1)
+    return np.log1p(np.maximum(highest, 0))
 
 
 def _loaded(name: str, what: str, load: Callable[[bytes], Any], file: File, sha256: str | None) -> Any:

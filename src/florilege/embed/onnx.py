@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Mapping, Sequence
-from threading import Lock
 from typing import TYPE_CHECKING
 
 from florilege.embed.check import check_vectors
-from florilege.embed.windows import Window, batches
+from florilege.embed.processes import PerProcess
+from florilege.embed.windows import batches, usage_of
 from florilege.interfaces.embedding import Embeddings, EmbeddingSpace, Task
 from florilege.model.errors import ConfigError, EmbeddingError
 from florilege.model.hashing import hexdigest
-from florilege.model.ledger import Usage
 
 if TYPE_CHECKING:
     from florilege.embed.engine import Engine, File, Pooling
@@ -70,8 +68,7 @@ class OnnxEmbedder:
         self._model, self._model_sha256 = model, model_sha256
         self._tokenizer, self._tokenizer_sha256 = tokenizer, tokenizer_sha256
         self._threads = threads
-        self._engines: dict[int, Engine] = {}
-        self._locks: dict[int, Lock] = {}
+        self._engine = PerProcess(self._load)
 
     def embed_many(self, texts: Sequence[str], task: Task = "document") -> Embeddings:
         """Embed ``texts``, any number of them (``max_batch`` at a time keep a call short).
@@ -81,11 +78,14 @@ class OnnxEmbedder:
         """
         import numpy as np
 
+        from florilege.embed import engine as pooling
+
         engine = self._engine()
+        pool = pooling.first if self._pooling == "cls" else pooling.mean
         try:
             windows = engine.windows(texts, self._prefixes[task], self.max_input_tokens)
             sums = np.zeros((len(texts), self.space.dimensions))
-            for batch, vectors in engine.run(batches(windows, _BATCH_TOKENS, _BATCH_ROWS), self._pooling):
+            for batch, vectors in engine.run(batches(windows, _BATCH_TOKENS, _BATCH_ROWS), pool):
                 for window, vector in zip(batch, vectors, strict=True):
                     sums[window.text] += len(window.ids) * vector
         except Exception as error:
@@ -95,21 +95,12 @@ class OnnxEmbedder:
             ) from error
         return Embeddings(
             check_vectors(sums, len(texts), self.space.dimensions, f"embedder {self.space.name!r}"),
-            _usage(len(texts), windows),
+            usage_of(windows, len(texts)),
         )
 
     def count_tokens(self, text: str) -> int:
         """The tokens of ``text``, special tokens included, before any window is cut."""
         return len(self._engine().encode(text))
-
-    def _engine(self) -> Engine:
-        pid = os.getpid()
-        if engine := self._engines.get(pid):
-            return engine
-        with self._locks.setdefault(pid, Lock()):  # a lock by process: one held during a fork stays locked in the child
-            if pid not in self._engines:
-                self._engines[pid] = self._load()
-            return self._engines[pid]
 
     def _load(self) -> Engine:
         from florilege.embed.engine import Engine
@@ -121,12 +112,3 @@ class OnnxEmbedder:
             name=self.space.name,
             dimensions=self.space.dimensions,
         )
-
-
-def _usage(texts: int, windows: Sequence[Window]) -> Usage:
-    return Usage(
-        texts=texts,
-        tokens=sum(len(window.ids) for window in windows),
-        calls=1,
-        windowed=len({window.text for window in windows if window.partial}),
-    )

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
+from florilege.model.ledger import Usage
+
 
 class Window(NamedTuple):
     """Token ids that go through the model at once; ``partial`` when text number ``text`` has other windows too."""
@@ -37,3 +39,13 @@ def batches(windows: Sequence[Window], max_tokens: int, max_rows: int) -> list[l
         else:
             last.append(window)
     return gathered
+
+
+def usage_of(windows: Sequence[Window], texts: int) -> Usage:
+    """What running these windows of so many texts took."""
+    return Usage(
+        texts=texts,
+        tokens=sum(len(window.ids) for window in windows),
+        calls=1,
+        windowed=len({window.text for window in windows if window.partial}),
+    )
