@@ -147,7 +147,7 @@ def test_a_store_that_is_none(project: Path, capsys: pytest.CaptureFixture[str])
 
 @pytest.mark.model
 def test_interrupted_embedding_goes_on_with_the_next_sync(project: Path) -> None:
-    for number in range(200):
+    for number in range(90):
         (project / f"docs/note{number}.txt").write_text(
             f"Note {number}. " + "Some words to embed. " * 50, encoding="utf-8"
         )
@@ -164,7 +164,7 @@ def test_interrupted_embedding_goes_on_with_the_next_sync(project: Path) -> None
     assert "go on" in err
     done = subprocess.run([*command, "--json"], cwd=project, env=env, capture_output=True, text=True, check=True)
     result = json.loads(done.stdout)
-    assert (result["unchanged"], result["added"], result["pending"]) == (203, 0, 0)
+    assert (result["unchanged"], result["added"], result["pending"]) == (93, 0, 0)
     assert result["embedded"] > 0
 
 
@@ -178,7 +178,7 @@ def _published(folder: Path) -> bool:
         return False
     try:
         stats = store.stats("default")
-        return bool(stats.get("active_sources") == 203 and stats.get("pending_vectors"))
+        return bool(stats.get("active_sources") == 93 and stats.get("pending_vectors"))
     finally:
         store.close()
 
