@@ -8,12 +8,15 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
 from florilege.apps.cli import main
+from florilege.interfaces import Embeddings
 from florilege.stores import open_store
+from florilege.testing import CountingEmbedder
 from tests.support import ROOT
 
 
@@ -145,42 +148,30 @@ def test_a_store_that_is_none(project: Path, capsys: pytest.CaptureFixture[str])
     assert (store / "store.db").read_bytes() == b"not a database at all" * 100
 
 
-@pytest.mark.model
-def test_interrupted_embedding_goes_on_with_the_next_sync(project: Path) -> None:
-    for number in range(90):
-        (project / f"docs/note{number}.txt").write_text(
-            f"Note {number}. " + "Some words to embed. " * 50, encoding="utf-8"
-        )
-    command = [sys.executable, "-m", "florilege", "sync", "docs"]
-    env = {**os.environ, "PYTHONPATH": str(ROOT / "src")}
-    process = subprocess.Popen(command, cwd=project, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    store = project / ".florilege/store.db"
-    deadline = time.monotonic() + 60
-    while time.monotonic() < deadline and not _published(store.parent):
-        time.sleep(0.05)
-    process.send_signal(signal.SIGINT)
-    _, err = process.communicate(timeout=60)
-    assert process.returncode == 130
+def test_interrupted_embedding_goes_on_with_the_next_sync(
+    project: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Interrupted(CountingEmbedder):
+        def embed_many(self, texts: Sequence[str], task: str = "document") -> Embeddings:
+            if self.calls == 2:
+                raise KeyboardInterrupt
+            return super().embed_many(texts, task)  # type: ignore[arg-type]
+
+    for number in range(30):
+        (project / f"docs/note{number}.txt").write_text(f"Note {number} has words to embed.\n", encoding="utf-8")
+    first, second = Interrupted(dimensions=16, max_batch=8), CountingEmbedder(dimensions=16)
+    monkeypatch.setattr("florilege.embed.minilm", lambda: first)
+    code, _, err = run(capsys, "sync", "docs")
+    assert code == 130
     assert "go on" in err
-    done = subprocess.run([*command, "--json"], cwd=project, env=env, capture_output=True, text=True, check=True)
-    result = json.loads(done.stdout)
-    assert (result["unchanged"], result["added"], result["pending"]) == (93, 0, 0)
-    assert result["embedded"] > 0
-
-
-def _published(folder: Path) -> bool:
-    """Whether all sources are there and chunks still wait for their vectors."""
-    if not (folder / "store.db").exists():
-        return False
-    try:
-        store = open_store(folder, create=False)
-    except Exception:
-        return False
-    try:
-        stats = store.stats("default")
-        return bool(stats.get("active_sources") == 93 and stats.get("pending_vectors"))
-    finally:
-        store.close()
+    _, out, _ = run(capsys, "search", "words embed", "--mode", "lexical", "--limit", "50", "--json")
+    assert len(json.loads(out)["hits"]) == 30
+    monkeypatch.setattr("florilege.embed.minilm", lambda: second)
+    code, out, _ = run(capsys, "sync", "docs", "--json")
+    result = json.loads(out)
+    assert (code, result["unchanged"], result["pending"]) == (0, 33, 0)
+    assert first.texts_embedded > 0
+    assert first.texts_embedded + second.texts_embedded == result["chunk_count"]
 
 
 def test_version_and_usage(capsys: pytest.CaptureFixture[str]) -> None:
