@@ -50,9 +50,11 @@ def llamaindex(folder: Path, store: Path) -> Callable[[], int]:
             docstore_strategy=DocstoreStrategy.UPSERTS,
             vector_store=ChromaVectorStore(chroma_collection=collection),
         )
-        nodes = pipeline.run(documents=[Document(text=text, id_=name) for name, text in texts(folder).items()])
+        documents = [Document(text=text, id_=name) for name, text in texts(folder).items()]
+        # Chroma refuses more than 5,461 nodes at once, and the pipeline hands on whatever it is given.
+        made = [pipeline.run(documents=documents[start : start + 500]) for start in range(0, len(documents), 500)]
         docstore.persist(str(kept))
-        return len(nodes)
+        return sum(map(len, made))
 
     return run
 
