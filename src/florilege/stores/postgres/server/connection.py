@@ -33,6 +33,10 @@ _SESSION = {
 }
 
 
+# A refused connection carries no error code, only the server's words.
+_REFUSALS = ("does not exist", "authentication failed", "no password supplied", "no pg_hba.conf entry")
+
+
 class Unfinished(Exception):
     """A transaction failed before its commit was sent, and may be run again."""
 
@@ -186,10 +190,8 @@ class Database:
         message = " ".join(str(error).split())
         if isinstance(error, (errors.UndefinedTable, errors.InvalidSchemaName)):
             return NotFound(f"no store in schema {self.schema!r} of {self.shown}; create it first", code="no_store")
-        if isinstance(error, errors.InvalidPassword | errors.InvalidAuthorizationSpecification):
+        if isinstance(error, psycopg.OperationalError) and any(word in message for word in _REFUSALS):
             return ConfigError(f"{self.shown} refused the connection: {message}", code="bad_dsn")
-        if isinstance(error, errors.InvalidCatalogName):
-            return ConfigError(f"{self.shown}: there is no such database ({message})", code="bad_dsn")
         if isinstance(error, errors.InsufficientPrivilege):
             return StoreError(f"{self.shown}: {message}; grant it, or open read-only", code="no_grant")
         if isinstance(error, (errors.DiskFull, errors.OutOfMemory)):

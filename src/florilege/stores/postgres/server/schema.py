@@ -120,8 +120,9 @@ def missing(database: Database) -> Findings:
             findings.problems.append(f"schema {database.schema!r} holds no store: apply() makes it")
             return findings
         refused = connection.execute(
-            "SELECT tablename FROM pg_tables WHERE schemaname = %s AND NOT (has_table_privilege("
-            "format('%%I.%%I', schemaname, tablename), 'SELECT, INSERT, UPDATE, DELETE')) ORDER BY 1",
+            "SELECT DISTINCT tablename FROM pg_tables, unnest('{SELECT,INSERT,UPDATE,DELETE}'::text[]) AS right_to"
+            " WHERE schemaname = %s AND NOT has_table_privilege(format('%%I.%%I', schemaname, tablename), right_to)"
+            " ORDER BY 1",
             (database.schema,),
         ).fetchall()
         if refused:
