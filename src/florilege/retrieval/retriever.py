@@ -88,7 +88,8 @@ class Retriever(Forms):
         """
         wanted = self.limit if query.limit is None else query.limit
         text = clean_text(query.text)
-        if wanted == 0 or (not text.strip() and query.vector is None):
+        given = query.vector is not None or (recorded is not None and recorded.vector is not None)
+        if wanted == 0 or not (text.strip() or given):
             return Found([], Usage())
         legs = Legs(id=self.id, namespace=self.namespace, data=self.data, dense=self.dense, sparse=self.sparse)
         inputs = legs.inputs(query, text, _mode(query.mode or self.mode), recorded)

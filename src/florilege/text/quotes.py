@@ -30,7 +30,7 @@ _LOOSE = re.compile(
     r"|(?P<space>\s+)"
 )
 _BECOMES = {"hyphen": "", "broken": "-", "dash": "–", "space": " "}
-_WRAPPING = " \"'"
+_WRAPPING = " \"'-–"  # what may stand around a quotation cut out of a sentence
 
 
 class Match(NamedTuple):
@@ -106,7 +106,7 @@ class Quotable:
         self._normalised: Normalised | None = None
 
     def find(self, quote: str) -> Match:
-        """The first place ``quote`` stands: as it is, else normalised, quotation marks around it aside.
+        """The first place ``quote`` stands: as it is, else normalised, quotation marks and hyphens around it aside.
 
         A quotation with nothing but space and quotation marks is absent, as ``Match("absent", 0, 0)``.
         """
