@@ -93,11 +93,12 @@ class CrashTests(_Processes):
             armed = {"FLORILEGE_FAILPOINT": f"{name}:{choice.randint(1, 6)}"} if name else {}
             writer = self.start(place, reached, kill, **armed)
             assert writer.stdout is not None
+            first = ""
             if not name:
-                writer.stdout.readline()
+                first = writer.stdout.readline()
                 time.sleep(choice.random() * 0.3)
                 writer.kill()
-            lines = writer.communicate(timeout=120)[0].splitlines()
+            lines = (first + writer.communicate(timeout=120)[0]).splitlines()
             assert writer.returncode == -9
             for line in lines:
                 source_id, version = line.split()
