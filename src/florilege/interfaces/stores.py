@@ -197,6 +197,10 @@ class Snapshot(Protocol):
         """
         ...
 
+    def vector_keys(self, source_id: str, space: EmbeddingSpace) -> dict[str, bytes]:
+        """By chunk id, the keys of the vectors a source's active chunks have, or wait for, in this space."""
+        ...
+
     def source_parents(self, source_id: str, *, generation: int | None = None) -> list[ParentChunk]:
         """A source's parents by ordinal; ``generation`` as in :meth:`chunks`."""
         ...
@@ -241,7 +245,10 @@ class DataStore(Protocol):
         limit: int | None = None,
         cursor: str | None = None,
     ) -> tuple[list[SourceRecord], str | None]:
-        """Ledger rows by source id, and a cursor for the next page (None: no more). Statuses default to all."""
+        """Ledger rows by source id, and a cursor for the next page (None: no more). Statuses default to all.
+
+        A cursor is a source id; rows behind it are listed.
+        """
         ...
 
     def replace(

@@ -23,6 +23,7 @@ from florilege.model.hashing import canonical_json, digest, plain, revive
 from florilege.model.ledger import SourceRecord
 
 _T = TypeVar("_T")
+_UNIT_ERROR = 2.0**-11
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _encoder = msgspec.json.Encoder()
 _PLAIN_PROVENANCE = Provenance()
@@ -173,7 +174,9 @@ def decode(text: str) -> Any:
 def encode_vectors(vectors: Any, dimensions: int, count: int) -> list[bytes]:
     """Vectors of shape (count, dimensions) as unit float16, little endian, one blob each.
 
-    Raises :class:`EmbeddingError` (code ``bad_vector``) naming the position of one that is zero or not finite.
+    A vector of float16 numbers that has unit length, as far as they tell, is kept as it is: what was stored once is
+    stored again bit for bit. Raises :class:`EmbeddingError` (code ``bad_vector``) naming the position of one that is
+    zero or not finite.
     """
     import numpy as np
 
@@ -186,7 +189,9 @@ def encode_vectors(vectors: Any, dimensions: int, count: int) -> list[bytes]:
     wide = array.astype(np.float64)
     norms = np.sqrt(np.einsum("ij,ij->i", wide, wide))
     with np.errstate(all="ignore"):
-        half = (wide / norms[:, None]).astype("<f2")
+        plain = array.astype("<f2")
+        stored = (plain == array).all(axis=1) & (np.abs(norms - 1) < _UNIT_ERROR)
+        half = np.where(stored[:, None], plain, (wide / norms[:, None]).astype("<f2"))
     bad = np.flatnonzero(~(np.isfinite(norms) & (norms > 0) & np.isfinite(half).all(axis=1)))
     if len(bad):
         raise EmbeddingError(f"vector {int(bad[0])} of {count} is zero or not finite", code="bad_vector")

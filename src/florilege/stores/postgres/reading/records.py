@@ -92,6 +92,18 @@ class Records:
                 found[row] = replace(found[row], embedding=dense, embedding_space=identity)
         return found
 
+    def vector_keys(self, connection: Connection, generation: Generation, identity: str) -> dict[str, bytes]:
+        """By chunk id, the keys of the vectors a generation's chunks have, or wait for, in a space."""
+        found = connection.execute(
+            "SELECT r.chunk_id, coalesce(x.key, q.key) FROM space p JOIN manifest m ON m.generation = %s"
+            " JOIN published r ON r.row = m.row"
+            " LEFT JOIN row_vector v ON v.row = r.row AND v.space = p.pk LEFT JOIN vector x ON x.pk = v.vector"
+            " LEFT JOIN embed_queue q ON q.space = p.pk AND q.row = r.row"
+            " WHERE p.identity = %s AND coalesce(x.key, q.key) IS NOT NULL",
+            (generation.pk, identity),
+        )
+        return {unescape(chunk_id): key for chunk_id, key in found}
+
     def parents_by_key(self, connection: Connection, keys: Sequence[str]) -> dict[str, ParentChunk]:
         """The visible parents with these keys."""
         query = (

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import NamedTuple, TypeVar
 
+from florilege.interfaces.embedding import EmbeddingSpace
 from florilege.interfaces.stores import SearchRequest, SearchResult
 from florilege.model.chunk import Chunk, ParentChunk
 from florilege.model.document import Document
@@ -92,6 +93,15 @@ class PostgresSnapshot:
             if vectors:
                 chunks = self._records.with_vectors(connection, chunks)
             return list(chunks.values())
+
+        return self._read(work)
+
+    def vector_keys(self, source_id: str, space: EmbeddingSpace) -> dict[str, bytes]:
+        """By chunk id, the keys of the vectors a source's visible chunks have, or wait for, in this space."""
+
+        def work(connection: Connection) -> dict[str, bytes]:
+            found = self._records.generation(connection, source_id)
+            return {} if found is None else self._records.vector_keys(connection, found, space.identity)
 
         return self._read(work)
 

@@ -90,6 +90,17 @@ class Records:
                 found[row] = replace(found[row], embedding=vector, embedding_space=identity)
         return found
 
+    def vector_keys(self, connection: sqlite3.Connection, generation: Generation, identity: str) -> dict[str, bytes]:
+        """By chunk id, the keys of the vectors a generation's chunks have, or wait for, in a space."""
+        query = (
+            "SELECT r.chunk_id, coalesce(x.key, q.key) FROM space p CROSS JOIN manifest m ON m.generation = :generation"
+            " CROSS JOIN row r ON r.pk = m.row"
+            " LEFT JOIN row_vector v ON v.row = r.pk AND v.space = p.pk LEFT JOIN vector x ON x.pk = v.vector"
+            " LEFT JOIN embed_queue q ON q.space = p.pk AND q.row = r.pk"
+            " WHERE p.identity = :identity AND coalesce(x.key, q.key) IS NOT NULL"
+        )
+        return dict(connection.execute(query, {"generation": generation.pk, "identity": identity}).fetchall())
+
     def parents_by_key(self, connection: sqlite3.Connection, keys: Sequence[str]) -> dict[str, ParentChunk]:
         """The visible parents with these keys."""
         query = (

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from florilege.interfaces.embedding import EmbeddingSpace
 from florilege.interfaces.stores import SearchRequest, SearchResult
 from florilege.model.chunk import Chunk, ParentChunk
 from florilege.model.document import Document
@@ -113,6 +114,12 @@ class SQLiteSnapshot:
             if vectors:
                 chunks = self._records.with_vectors(connection, chunks)
         return list(chunks.values())
+
+    def vector_keys(self, source_id: str, space: EmbeddingSpace) -> dict[str, bytes]:
+        """By chunk id, the keys of the vectors a source's visible chunks have, or wait for, in this space."""
+        with self._reading() as connection:
+            found = self._records.generation(connection, source_id)
+            return {} if found is None else self._records.vector_keys(connection, found, space.identity)
 
     def source_parents(self, source_id: str, *, generation: int | None = None) -> list[ParentChunk]:
         """A source's visible parents by ordinal; ``generation`` as in :meth:`chunks`."""
