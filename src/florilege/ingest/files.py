@@ -11,8 +11,8 @@ import re
 import stat
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import BinaryIO
 
+from florilege.ingest.containers.region import Region
 from florilege.ingest.ignore import DEFAULT_PATTERNS, IgnoreRules, is_ignored
 from florilege.ingest.paths import (
     enclosing_store,
@@ -27,7 +27,8 @@ from florilege.ingest.paths import (
     trusted_revision,
 )
 from florilege.ingest.reading import Reading, failed
-from florilege.model.document import Failed, Loaded
+from florilege.ingest.source import ByteSource
+from florilege.model.document import Failed
 from florilege.model.errors import LoadError, ReadError
 
 _IGNORE_FILES = (".gitignore", ".florilegeignore")
@@ -45,58 +46,41 @@ class Walk:
     links: bool = False
 
 
-class FileSource:
-    """A file that has been found. Its revision is taken from the directory; bytes are read by :meth:`read`."""
+class FileSource(ByteSource):
+    """A file that has been found. Its revision is taken from the directory; bytes are read when they are asked for."""
 
     def __init__(self, path: str, status: os.stat_result, *, root: str, limit: str, reading: Reading) -> None:
-        self.source_id = source_id(path, root)
+        super().__init__(source_id(path, root), reading, name=path)
         self.path = path
+        self.uri = file_uri(path)
         self.revision: str | None = revision(status)
-        self._identity = (status.st_dev, status.st_ino)
         self._limit = limit
-        self._reading = reading
-        self._reader: str | None = None
         self._trusted: str | None = None
 
     @property
-    def reader(self) -> str:
-        """The id and version of what would read it; looks at the first bytes, once."""
-        if self._reader is None:
-            try:
-                with self._open() as stream:
-                    self._reader = self._reading.reader_mark(stream, self.path)
-            except LoadError:
-                return "none/1"
-        return self._reader
+    def read_revision(self) -> str | None:
+        """The mark of the bytes that were read; None when they were written so lately that it may not tell."""
+        return self._trusted
 
-    def read(self) -> Loaded | Failed:
-        """Read the file. A file that changes while it is read is read again, then fails with ``changed``."""
-        try:
-            data = self._fetch()
-            document = self._reading.document(
-                data,
-                source_id=self.source_id,
-                name=self.path,
-                uri=file_uri(self.path),
-                revision=self._trusted,
-                opener=self._fetch,
-            )
-        except (LoadError, ReadError) as error:
-            return failed(self.source_id, error, revision=self._trusted)
-        return Loaded(document)
+    def region(self) -> Region:
+        """The file, open as long as the region lives."""
+        descriptor = self._open()
+        self._trusted = trusted_revision(os.fstat(descriptor))
+        return Region.of_file(descriptor)
 
-    def _fetch(self) -> bytes:
+    def fetch(self) -> bytes:
+        """All bytes. A file that changes while it is read is read again, then fails with ``changed``."""
         for _ in range(3):
             try:
-                with self._open() as stream:
+                with os.fdopen(self._open(), "rb") as stream:
                     before = os.fstat(stream.fileno())
                     self._trusted = trusted_revision(before)
-                    if before.st_size > self._reading.max_bytes:
+                    if before.st_size > self.reading.max_bytes:
                         message = (
-                            f"{before.st_size:,} bytes exceed the limit of {self._reading.max_bytes:,} (max_bytes=)"
+                            f"{before.st_size:,} bytes exceed the limit of {self.reading.max_bytes:,} (max_bytes=)"
                         )
                         raise ReadError(message, code="too_large", stage=self.reader)
-                    data = stream.read(self._reading.max_bytes + 1)
+                    data = stream.read(self.reading.max_bytes + 1)
                     after = os.fstat(stream.fileno())
             except OSError as error:
                 raise os_error(error) from error
@@ -104,7 +88,7 @@ class FileSource:
                 return data
         raise LoadError("the file kept changing while it was read", code="changed", retryable=True)
 
-    def _open(self) -> BinaryIO:
+    def _open(self) -> int:
         """Open what was found: the same inode, still inside the folder, still a file, no link."""
         try:
             if not is_inside(os.path.realpath(self.path), self._limit):
@@ -116,7 +100,7 @@ class FileSource:
         if not stat.S_ISREG(status.st_mode):
             os.close(descriptor)
             raise LoadError("it is no longer a regular file", code="not_a_file", retryable=True)
-        return os.fdopen(descriptor, "rb")
+        return descriptor
 
 
 def os_error(error: OSError) -> LoadError:

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-import io
 import os
 import re
 import stat
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
+from florilege.ingest.containers.region import Region
 from florilege.ingest.files import FileSource, FolderListing, Walk, os_error
 from florilege.ingest.ignore import glob_regex
 from florilege.ingest.paths import enclosing_store, project_root, source_id
 from florilege.ingest.reading import MAX_BYTES, Reading, bytes_id, failed
-from florilege.interfaces.sources import Reader, Source
+from florilege.ingest.source import ByteSource
+from florilege.interfaces.sources import Container, Reader, Source
 from florilege.model.document import Failed, Loaded
-from florilege.model.errors import ConfigError, LoadError, ReadError
+from florilege.model.errors import ConfigError, LoadError
 
 if TYPE_CHECKING:
     from florilege.ingest.workers import WorkerPool
@@ -55,6 +56,10 @@ def load(
     ``ignore`` (patterns of the same language) say, hidden names unless ``hidden``, and links unless ``links`` (then
     only those that stay inside it); ``include`` patterns narrow it. A file named itself is always taken. Nothing
     inside a store is opened.
+
+    Archives (zip, tar, gzip, bzip2, xz), mails with attachments and texts beyond 50 MB (CSV, JSONL, plain) hold other
+    sources, listed behind them under their id, ``#`` and more, to a depth of two; 500 MB and 10,000 entries may come
+    out of one.
 
     ``name`` is the source id (and file name) of bytes, ``media_type`` settles the kind of everything listed.
     ``readers`` are asked before the shipped ones and run in this process. ``max_bytes`` and ``time_limit`` (seconds,
@@ -113,7 +118,7 @@ class LoadListing:
 
     def __iter__(self) -> Iterator[Loaded | Failed]:
         for source in self.sources():
-            yield source if isinstance(source, Failed) else source.read()
+            yield from _read(source)
 
     def complete_for(self, source_id: str) -> bool:
         """Whether an unlisted ``source_id`` belongs to what was listed."""
@@ -137,34 +142,32 @@ class SingleListing:
         return self.error is None and source_id.split("#", 1)[0] == self._identity
 
 
-class BytesSource:
+class BytesSource(ByteSource):
     """Bytes given by the caller."""
 
     def __init__(self, data: bytes, name: str | None, reading: Reading) -> None:
-        self.source_id = name or bytes_id(data)
+        super().__init__(name or bytes_id(data), reading, name=name)
         self.revision: str | None = bytes_id(data)
         self._data = data
-        self._name = name
-        self._reading = reading
 
-    @property
-    def reader(self) -> str:
-        """The id and version of what would read them."""
-        return self._reading.reader_mark(io.BytesIO(self._data), self._name)
+    def region(self) -> Region:
+        """The bytes."""
+        return Region.of_bytes(self._data)
 
-    def read(self) -> Loaded | Failed:
-        """Read them."""
-        try:
-            document = self._reading.document(
-                self._data,
-                source_id=self.source_id,
-                name=self._name,
-                revision=self.revision,
-                opener=lambda: self._data,
-            )
-        except ReadError as error:
-            return failed(self.source_id, error, revision=self.revision)
-        return Loaded(document)
+    def fetch(self) -> bytes:
+        """The bytes."""
+        return self._data
+
+
+def _read(source: Source | Failed) -> Iterator[Loaded | Failed]:
+    """The source and what lies inside it, read, the container first."""
+    if isinstance(source, Failed):
+        yield source
+        return
+    yield source.read()
+    if isinstance(source, Container):
+        for child in source.children():
+            yield from _read(child)
 
 
 def _listing(

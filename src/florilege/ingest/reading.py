@@ -13,6 +13,7 @@ from florilege.ingest.sniff import ENCRYPTED_OFFICE, UNKNOWN, sniff
 from florilege.interfaces.sources import Reader, ReadResult
 from florilege.model.document import Document, Failed
 from florilege.model.errors import FlorilegeError, ReadError
+from florilege.model.hashing import hexdigest
 
 if TYPE_CHECKING:
     from florilege.ingest.workers import WorkerPool
@@ -106,13 +107,23 @@ class Reading:
     media_type: str | None = None
     pool: WorkerPool | None = None
 
-    def reader_mark(self, stream: BinaryIO, name: str | None) -> str:
-        """The id and version of what would read this, as in ``pdf/1``; ``none/1`` when nothing would."""
-        return self.mark(self.media_type or sniff(stream, name))
+    def kind(self, stream: BinaryIO, name: str | None) -> str:
+        """The media type of what ``stream`` holds."""
+        return self.media_type or sniff(stream, name)
 
     def mark(self, media_type: str) -> str:
-        """The same for a media type."""
+        """The id and version of what would read this type, as in ``pdf/1``; ``none/1`` when nothing would."""
         return _mark(self._find(media_type))
+
+    @property
+    def digest(self) -> str:
+        """A hash over every reader there is: while it stays the same, the same bytes are read alike."""
+        return hexdigest(*map(_mark, self.readers), "", *map(_mark, BUILTIN_READERS))[:8]
+
+    def is_builtin(self, media_type: str) -> bool:
+        """Whether no reader but a shipped one takes this type."""
+        found = self._find(media_type)
+        return found is None or isinstance(found, BuiltinReader)
 
     def document(
         self,
@@ -124,18 +135,20 @@ class Reading:
         uri: str | None = None,
         revision: str | None = None,
         opener: Callable[[], bytes] | None = None,
+        reader: Reader | None = None,
     ) -> Document:
         """Read ``data``; raises :class:`ReadError` with a code, ``source_id`` and the reader's mark in ``stage``.
 
         ``hint`` is the media type its carrier declares, taken when the content and the name say no more than text.
+        ``reader`` settles who reads; it is then run in this process.
         """
-        media_type = self.media_type or sniff(io.BytesIO(data), name)
+        media_type = self.kind(io.BytesIO(data), name)
         if hint is not None and media_type == PLAIN:
             media_type = hint
-        reader = self._find(media_type)
-        mark = _mark(reader)
+        chosen = reader or self._find(media_type)
+        mark = _mark(chosen)
         try:
-            result = self._read(reader, data, media_type)
+            result = self._read(chosen, data, media_type)
         except ReadError as error:
             raise ReadError(
                 error.message, code=error.code, source_id=source_id, stage=mark, retryable=error.retryable
@@ -171,10 +184,14 @@ class Reading:
         if reader is None:
             what = "of no recognised kind" if media_type == UNKNOWN else f"{media_type}, which has no reader here"
             raise ReadError(f"the file is {what}", code="unsupported_format")
+        if not data and isinstance(reader, BuiltinReader) and not media_type.startswith("text/"):
+            raise ReadError("the file has 0 bytes", code="empty")
+        return self.run(reader, data, media_type)
+
+    def run(self, reader: Reader | BuiltinReader, data: bytes, media_type: str) -> ReadResult:
+        """What ``reader`` makes of ``data``, in a worker unless it may run in this process."""
         if not isinstance(reader, BuiltinReader):
             return checked(run_reader(reader, data, media_type))
-        if not data and not media_type.startswith("text/"):
-            raise ReadError("the file has 0 bytes", code="empty")
         if reader.in_process or not self.isolate:
             return checked(run_reader(reader.load(), data, media_type))
         from florilege.ingest.workers import default_pool
@@ -245,8 +262,6 @@ def read_bytes(
 
 def bytes_id(data: bytes) -> str:
     """The source id of bytes without a name."""
-    from florilege.model.hashing import hexdigest
-
     return f"bytes:{hexdigest(data)}"
 
 

@@ -38,6 +38,24 @@ class Source(Protocol):
 
 
 @runtime_checkable
+class Container(Protocol):
+    """A source that may hold others, which then have its id, ``#`` and more as theirs.
+
+    Its ``reader`` covers whatever could read a child, and the metadata of its document count them as ``children``, so
+    that a sync need not look inside a container that it knows.
+    """
+
+    @property
+    def is_container(self) -> bool:
+        """Whether it holds other sources; may look at its first bytes."""
+        ...
+
+    def children(self) -> Iterator[Source | Failed]:
+        """What lies inside, unread; nothing when it cannot be looked into, which reading it then tells."""
+        ...
+
+
+@runtime_checkable
 class Listing(Protocol):
     """A lazy listing of sources, in a stable order; iterating it directly reads each one.
 
@@ -51,7 +69,7 @@ class Listing(Protocol):
         ...
 
     def sources(self) -> Iterator[Source | Failed]:
-        """The sources, unread; a Failed stands for one that could not even be looked at."""
+        """The sources, unread, without what lies inside them; a Failed stands for one that could not be looked at."""
         ...
 
     def __iter__(self) -> Iterator[Loaded | Failed]:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import AsyncIterable, Callable, Iterable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, takewhile
+from typing import cast
 
-from florilege.interfaces.sources import Listing, Source
+from florilege.interfaces.sources import Container, Listing, Source
 from florilege.interfaces.stores import DataStore, batches
 from florilege.model.document import Document, Failed, Loaded
 from florilege.model.errors import ConfigError
@@ -16,14 +18,27 @@ from florilege.model.ledger import SourceRecord
 WINDOW = 32
 """Sources looked up and read ahead together."""
 
-Given = Document | Loaded | Failed | Source
-
 
 @dataclass(frozen=True, slots=True)
 class Skipped:
     """A source handle that need not be read: its revision and reader are those of the ledger."""
 
     source_id: str
+
+
+Given = Document | Loaded | Failed | Skipped | Source
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """A source as the ledger has it, for what lies in a container that has not changed."""
+
+    source_id: str
+    revision: str | None
+    reader: str
+
+    def read(self) -> Loaded | Failed:
+        raise AssertionError(self.source_id)
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +82,7 @@ class Intake:
         pool = ThreadPoolExecutor(self._readers, thread_name_prefix="florilege-read")
         try:
             ahead: list[tuple[SourceRecord | None, Document | Failed | Skipped | Future[Loaded | Failed]]] = []
-            for window in chain(batches(self._given, WINDOW), ([],)):
+            for window in chain(batches(self._expanded(), WINDOW), ([],)):
                 begun = list(self._begin(pool, window))
                 for row, found in ahead:
                     yield Item(_settled(found), row)
@@ -87,7 +102,7 @@ class Intake:
             row = rows.get(_id(given))
             if isinstance(given, Loaded):
                 yield row, given.document
-            elif isinstance(given, (Document, Failed)):
+            elif isinstance(given, (Document, Failed, Skipped)):
                 yield row, given
             else:
                 skip = self._skip(row, given)
@@ -97,6 +112,42 @@ class Intake:
                     yield row, Skipped(given.source_id)
                 else:
                     yield row, pool.submit(given.read)
+
+    def _expanded(self, given: Iterable[Given] | None = None) -> Iterator[Given]:
+        """What is given, each container followed by what lies in it."""
+        for item in self._given if given is None else given:
+            yield item
+            if isinstance(item, Container) and item.is_container:
+                kept = self._kept(cast(Source, item))
+                yield from self._expanded(item.children()) if kept is None else kept
+
+    def _kept(self, container: Source) -> list[Skipped | Failed] | None:
+        """What lies in a container that need not be looked into: it is as the ledger has it, everything in it is in
+        the ledger too, and nothing has to be read for another reason. None when it has to be."""
+        top = self._store.get_sources(self._namespace, [container.source_id]).get(container.source_id)
+        skip = self._skip(top, container)
+        if top is None or skip is False:
+            return None
+        if isinstance(skip, Failed):
+            return []
+        kept: list[Skipped | Failed] = []
+        counted = {top.source_id: top.metadata.get("children", 0)}
+        found: Counter[str] = Counter()
+        for row in takewhile(lambda row: row.source_id.startswith(f"{top.source_id}#"), self._rows_from(top.source_id)):
+            skip = self._skip(row, _Known(row.source_id, row.revision, row.reader or ""))
+            if skip is False:
+                return None
+            kept.append(skip if isinstance(skip, Failed) else Skipped(row.source_id))
+            counted[row.source_id] = row.metadata.get("children", 0)
+            found[row.source_id.rpartition("#")[0]] += 1
+        return kept if all(found[source_id] == count for source_id, count in counted.items()) else None
+
+    def _rows_from(self, source_id: str) -> Iterator[SourceRecord]:
+        """The ledger rows whose ids begin with ``source_id`` and ``#``, and those behind them."""
+        cursor: str | None = f"{source_id}#"
+        while cursor is not None:
+            rows, cursor = self._store.list_sources(self._namespace, limit=500, cursor=cursor)
+            yield from rows
 
 
 def _settled(found: Document | Failed | Skipped | Future[Loaded | Failed]) -> Document | Failed | Skipped:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator, Mapping
 
 from florilege.indexing.sync.options import SyncOptions
 from florilege.interfaces.sources import Listing
 from florilege.interfaces.stores import DataStore
 from florilege.model.errors import IndexingError
-from florilege.model.ledger import SourceRecord
+from florilege.model.ledger import SourceRecord, SourceResult
 
 BRAKE_FLOOR = 20
 """Up to this many deletions pass without asking what share of the corpus they are."""
@@ -27,11 +27,29 @@ def own_sources(store: DataStore, namespace: str, corpus_id: str) -> list[Source
             return rows
 
 
-def gone(own: Collection[SourceRecord], seen: Collection[str], listing: Listing | None) -> list[SourceRecord]:
-    """The own sources that a complete set did not bring, inside what its listing covered."""
+def gone(
+    own: Collection[SourceRecord], seen: Mapping[str, SourceResult | None], listing: Listing | None
+) -> list[SourceRecord]:
+    """The own sources that a complete set did not bring, inside what its listing covered.
+
+    What lay in a container (ids continue behind ``#``) that failed this time may still be there.
+    """
+    failed = {source_id for source_id, result in seen.items() if result is not None and result.action == "failed"}
     return [
-        row for row in own if row.source_id not in seen and (listing is None or listing.complete_for(row.source_id))
+        row
+        for row in own
+        if row.source_id not in seen
+        and (listing is None or listing.complete_for(row.source_id))
+        and not (failed and any(outer in failed for outer in _containers(row.source_id)))
     ]
+
+
+def _containers(source_id: str) -> Iterator[str]:
+    """The ids of the sources this one could lie in."""
+    at = source_id.rfind("#")
+    while at > 0:
+        yield source_id[:at]
+        at = source_id.rfind("#", 0, at)
 
 
 def refusal(options: SyncOptions, corpus_id: str, *, deletions: int, own: int, listed: int) -> IndexingError | None:

@@ -18,23 +18,31 @@ _LINE_END = re.compile(r"\r\n?|\n")
 
 
 class DelimitedReader:
-    """Delimited text as one table part. The first row is the header unless it has a blank or a number, years apart."""
+    """Delimited text as one table part. The first row is the header unless it has a blank or a number, years apart.
+
+    ``delimiter`` and ``has_header`` settle what is otherwise found by trial.
+    """
 
     id = "csv"
     version = "1"
-    media_types = ("text/csv", "text/tab-separated-values")
+    media_types: tuple[str, ...] = ("text/csv", "text/tab-separated-values")
+
+    def __init__(self, *, delimiter: str | None = None, has_header: bool | None = None) -> None:
+        self._delimiter = delimiter
+        self._has_header = has_header
 
     def read(self, content: bytes, media_type: str) -> ReadResult:
         """Read ``content``."""
         found = decoded(content)
         assembly = Assembly()
         assembly.warnings += found.warnings
-        delimiter = "\t" if media_type == "text/tab-separated-values" else find_delimiter(found.text)
-        rows = _rows(found.text, delimiter)
+        usual = "\t" if media_type == "text/tab-separated-values" else None
+        rows = _rows(found.text, self._delimiter or usual or find_delimiter(found.text))
         if not rows:
             assembly.warnings.append(EMPTY)
             return assembly.result()
-        header = rows[0] if is_header(rows) else []
+        has_header = is_header(rows) if self._has_header is None else self._has_header
+        header = rows[0] if has_header else []
         body = rows[1:] if header else rows
         width = len(header) or max(map(len, body))
         part_id = assembly.table(header, body)
@@ -49,6 +57,7 @@ class DelimitedReader:
 
 def find_delimiter(text: str) -> str:
     """The one of ``, ; tab |`` that cuts the first rows into the most even width above one; a comma if none does."""
+    set_field_limit()
     lines = _LINE_END.split(text[:_SAMPLE_CHARS])[:_SAMPLE_ROWS]
     best, best_score = ",", (0.0, 0)
     for delimiter in _DELIMITERS:
@@ -60,11 +69,21 @@ def find_delimiter(text: str) -> str:
     return best
 
 
-def _rows(text: str, delimiter: str) -> list[list[str]]:
+def is_filled(row: list[str]) -> bool:
+    """Whether a row has a cell that is not blank; others are not rows."""
+    return any(cell.strip() for cell in row)
+
+
+def set_field_limit() -> None:
+    """Let the csv module take cells as long as a document may be."""
     if csv.field_size_limit() < MAX_CHARS:
         csv.field_size_limit(MAX_CHARS)
+
+
+def _rows(text: str, delimiter: str) -> list[list[str]]:
+    set_field_limit()
     try:
         rows = list(csv.reader(io.StringIO(_LINE_END.sub("\n", text), newline="\n"), delimiter=delimiter))
     except csv.Error as error:
         raise ReadError(f"line cannot be parsed as delimited text: {error}", code="damaged") from error
-    return [row for row in rows if any(cell.strip() for cell in row)]
+    return list(filter(is_filled, rows))

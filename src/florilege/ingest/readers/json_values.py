@@ -61,18 +61,25 @@ class JsonReader:
 
 
 class JsonLinesReader:
-    """JSON Lines: a part (or several) a line under ``$[n]``; lines that are no JSON are kept as text and counted."""
+    """JSON Lines: a part (or several) a line under ``$[n]``; lines that are no JSON are kept as text and counted.
+
+    ``first`` is the number of the first line.
+    """
 
     id = "jsonl"
     version = "1"
-    media_types = ("application/x-ndjson",)
+    media_types: tuple[str, ...] = ("application/x-ndjson",)
+
+    def __init__(self, *, first: int = 0) -> None:
+        self._first = first
 
     def read(self, content: bytes, media_type: str) -> ReadResult:
         """Read ``content``."""
         found = decoded(content)
         assembly = Assembly()
         assembly.warnings += found.warnings
-        number = bad = 0
+        number = self._first
+        bad = 0
         for line in re.split(r"\r\n?|\n", found.text):
             if not line.strip():
                 continue
@@ -83,8 +90,8 @@ class JsonLinesReader:
                 bad += 1
             number += 1
         if bad:
-            assembly.warn("invalid_json", f"{bad} of {number} lines are not JSON; they are kept as text")
-        if not number:
+            assembly.warn("invalid_json", f"{bad} of {number - self._first} lines are not JSON; they are kept as text")
+        if number == self._first:
             assembly.warnings.append(EMPTY)
         return assembly.result()
 

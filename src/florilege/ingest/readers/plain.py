@@ -24,7 +24,7 @@ class TextReader:
 
     id = "text"
     version = "1"
-    media_types = ("text/plain",)
+    media_types: tuple[str, ...] = ("text/plain",)
 
     def read(self, content: bytes, media_type: str) -> ReadResult:
         """Decode ``content``."""

@@ -1,0 +1,5 @@
+"""What lies inside a source: entries of archives, attachments of mails, pieces of texts too large for one document."""
+
+from florilege.ingest.containers.kinds import Inside, inside
+
+__all__ = ["Inside", "inside"]
