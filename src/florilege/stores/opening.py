@@ -31,7 +31,7 @@ def open_store(
     text = str(path_or_url)
     if "://" in text:
         url = urlsplit(text)
-        if url.scheme in _POSTGRES:
+        if is_server(text):
             return postgres_store()(text, create=create, read_only=read_only, fields=fields)
         if url.scheme != "sqlite" or url.netloc:
             raise ConfigError(
@@ -40,6 +40,11 @@ def open_store(
             )
         path_or_url = unquote(url.path)
     return SQLiteStore(path_or_url, create=create, read_only=read_only, fields=fields)
+
+
+def is_server(path_or_url: str | os.PathLike[str]) -> bool:
+    """Whether this is the URL of a server's store."""
+    return urlsplit(str(path_or_url)).scheme in _POSTGRES
 
 
 def postgres_store() -> type[PostgresStore]:

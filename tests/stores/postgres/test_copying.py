@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import florilege
+from florilege.apps.cli import main
 from florilege.model.errors import ConfigError, NotFound
 from florilege.stores import open_store
 from florilege.stores.copying import copy_store, space_of
@@ -123,3 +124,22 @@ def test_a_copy_into_another_space_is_refused(place: Callable[[], str], other: s
 @pytest.mark.parametrize("identity", [SPACE.identity, "a/b/c/384/cosine/x/2", "m/30522/dot/", "onnx:m/8/cosine/1"])
 def test_identities_name_their_space(identity: str) -> None:
     assert space_of(identity).identity == identity
+
+
+def test_the_command_line_works_on_servers(
+    tmp_path: Path, dsn: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "a.md").write_text("# Refunds\n\nRefunds are paid within fourteen days.\n", encoding="utf-8")
+    assert main(["--store", dsn, "store", "check"]) == 0
+    assert "is not there yet" in capsys.readouterr().out
+    assert main(["--store", dsn, "search", "refunds"]) == 4
+    assert main(["--store", dsn, "sync", "a.md", "--lexical"]) == 0
+    assert main(["--store", dsn, "search", "refunds"]) == 0
+    assert "a.md" in capsys.readouterr().out
+    assert main(["--store", dsn, "store", "migrate", "--ann"]) == 0
+    assert main(["--store", dsn, "store", "check"]) == 0
+    assert main(["--store", dsn, "store", "copy", "folder"]) == 0
+    assert main(["--store", "folder", "search", "refunds"]) == 0
+    assert main(["--store", dsn, "store", "backup", "saved"]) == 3
+    assert "pg_dump" in capsys.readouterr().err

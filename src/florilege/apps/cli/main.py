@@ -11,7 +11,7 @@ from importlib import import_module
 from florilege._version import __version__
 from florilege.model.errors import ConfigError, Conflict, FlorilegeError, NotFound, StoreError
 
-COMMANDS = ("sync", "search", "sources", "stats", "chunks", "gc", "verify", "repair")
+COMMANDS = ("sync", "search", "sources", "stats", "chunks", "gc", "verify", "repair", "store")
 EXIT_FAILED, EXIT_USAGE, EXIT_CONFIG, EXIT_STORE, EXIT_CONFLICT, EXIT_INTERRUPTED = 1, 2, 3, 4, 5, 130
 
 _EPILOG = (
@@ -27,7 +27,11 @@ def parser() -> argparse.ArgumentParser:
         epilog=_EPILOG,
     )
     top.add_argument("--version", action="version", version=f"florilege {__version__}")
-    top.add_argument("--store", metavar="PATH", help="the store folder (default: .florilege in the project)")
+    top.add_argument(
+        "--store",
+        metavar="STORE",
+        help="the store: a folder or a postgresql:// URL (default: .florilege in the project)",
+    )
     top.add_argument("--namespace", default="default", metavar="NAME", help="the namespace (default: default)")
     commands = top.add_subparsers(dest="command", metavar="COMMAND", required=True)
     for name in COMMANDS:

@@ -29,6 +29,6 @@ def open_corpus(
     from florilege.opening import open as open_store
 
     path = store_path(args)
-    if not create and not os.path.exists(os.path.join(path, "store.db")):
+    if not create and "://" not in path and not os.path.exists(os.path.join(path, "store.db")):
         raise NotFound(f"no store at {path}; make one with: florilege sync PATH", code="no_store")
     return open_store(path, args.namespace, dense=dense, create=create, on_event=on_event)

@@ -1,5 +1,5 @@
 """The server store; needs the extra ``florilege[postgres]``."""
 
-from florilege.stores.postgres.store import PostgresStore
+from florilege.stores.postgres.store import PostgresStore, check_server
 
-__all__ = ["PostgresStore"]
+__all__ = ["PostgresStore", "check_server"]

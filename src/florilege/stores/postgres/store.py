@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
 from florilege.interfaces.stores import Capabilities, Fence, Findings
+from florilege.model.errors import ConfigError
 from florilege.model.filters import OPERATORS, Filter
 from florilege.stores.fields import Fields
 from florilege.stores.postgres import care
@@ -18,6 +20,15 @@ from florilege.stores.postgres.writing.collect import RETENTION_SECONDS, VECTOR_
 from florilege.stores.postgres.writing.vocabulary import Vocabulary
 from florilege.stores.postgres.writing.writer import BATCH_CHUNKS
 from florilege.stores.terms import TextAnalyzer
+
+
+def check_server(dsn: str, schema: str | None = None) -> Findings:
+    """What a server or a role lacks for a store, before there is one. Unavailable when it cannot be reached."""
+    database = Database(dsn, schema, read_only=True)
+    try:
+        return tables.missing(database)
+    finally:
+        database.close()
 
 
 class PostgresStore(Verbs):
@@ -145,6 +156,14 @@ class PostgresStore(Verbs):
     def repair(self, namespace: str) -> list[str]:
         """Make what is derived anew and retire what cannot be trusted; the ids of the sources to index again."""
         return care.repair(self._database, self._vocabulary, namespace)
+
+    def backup(self, path: str | os.PathLike[str]) -> None:
+        """Not this store's to do: ConfigError naming what does it."""
+        raise ConfigError(
+            f"a server is backed up by its own tools: pg_dump --schema={self._database.schema}; "
+            f"or copy the store into a folder: florilege store copy {os.fspath(path)}",
+            code="no_backup",
+        )
 
     # -- the end --------------------------------------------------------------------------------------------------
 
