@@ -47,9 +47,9 @@ class Embedding:
     """An embedder, dense or sparse, bound to a store and a namespace.
 
     Vectors are found by content: the key of a text covers the space, the task and the exact text, so an unchanged
-    text is never embedded twice. A text the embedder does not cover has no key. ``pause(seconds)`` is called between
-    tries and may raise to stop the work; ``check()`` is called before each batch for the same reason. An embedder with
-    ``max_concurrency`` above 1 is asked for so many batches at once, on threads.
+    text is never embedded twice. A text the embedder does not cover has no key. ``check()`` is called before each batch
+    and, at least once a second, between tries; it may raise to stop the work. ``pause(seconds)`` waits between tries.
+    An embedder with ``max_concurrency`` above 1 is asked for so many batches at once, on threads.
     """
 
     def __init__(
@@ -60,14 +60,14 @@ class Embedding:
         *,
         share_cache: bool = False,
         check: Callable[[], None] = lambda: None,
-        pause: Callable[[float], None] = time.sleep,
+        pause: Callable[[float], None] | None = None,
     ) -> None:
         self.store = store
         self.namespace = namespace
         self.embedder = embedder
         self.leg: VectorLeg = embedder.space.leg
         self.check = check
-        self.pause = pause
+        self.pause = pause or self._sleep
         self._lanes: int = max(1, getattr(embedder, "max_concurrency", 1))
         self._owner = None if share_cache else namespace
 
@@ -143,6 +143,12 @@ class Embedding:
         """What a write of these chunks says of vectors."""
         return ChunkVectors(self.space, self.keys(chunks))
 
+    def _sleep(self, seconds: float) -> None:
+        until = time.monotonic() + seconds
+        while (left := until - time.monotonic()) > 0:
+            self.check()
+            time.sleep(min(1.0, left))
+
     def _keyed(self, item: PendingVector) -> PendingVector:
         return item._replace(key=self.key(item.text))
 
@@ -195,7 +201,7 @@ class Embedding:
             except EmbeddingError as error:
                 if not error.retryable or attempt >= retries:
                     raise
-                self.pause(getattr(error, "retry_after", None) or 0.5 * 2**attempt)
+                self.pause(error.retry_after or 0.5 * 2**attempt)
             except FlorilegeError:
                 raise
             except Exception as error:

@@ -83,9 +83,13 @@ class ChunkingError(IndexingError):
 
 
 class EmbeddingError(IndexingError):
-    """An embedder failed or returned vectors that cannot be stored."""
+    """An embedder failed or returned vectors that cannot be stored.
+
+    ``retry_after``: the seconds the other side asked to wait before the next try (None: it named no time).
+    """
 
     default_code = "embedding"
+    retry_after: float | None = None
 
 
 class StoreError(FlorilegeError):
