@@ -81,6 +81,15 @@ def test_the_trail_is_shortened_from_the_outside() -> None:
     assert chunk.context == "… > Inner"
 
 
+def test_a_paragraph_marked_up_as_a_heading_takes_no_half_of_every_chunk() -> None:
+    long = "A paragraph with a line of dashes under it. " * 20
+    made = document(part("text", "Body.", heading_path=(long, "Inner")))
+    (chunk,) = chunkers.structured().chunk_document(made).chunks
+    assert chunk.context.endswith("… > Inner")
+    assert len(chunk.context) < 135
+    assert chunk.provenance.headings == (long, "Inner")
+
+
 def test_without_parts_the_content_is_one_text() -> None:
     made = Document(source_id="a", content="One.\n\nTwo.", title="T", metadata={"k": 1})
     (chunk,) = chunkers.structured().chunk_document(made).chunks

@@ -11,7 +11,9 @@ from florilege.model.errors import ConfigError
 from florilege.text.graphemes import boundary_before
 
 _SEPARATOR = " > "
-_CUT = "…"
+_MORE = "…"
+_LEAST = 8
+_LONGEST = 120  # a longer entry is a paragraph that was marked up as a heading
 _GAP = 2  # the blank line between context and content
 
 
@@ -44,25 +46,28 @@ def check_flag(name: str, value: Any) -> None:
 def context_line(title: str | None, headings: Sequence[str], max_chars: int) -> tuple[str, bool]:
     """``Title > H1 > H2`` in at most half of ``max_chars``, and whether it had to be shortened for that.
 
-    An entry equal to the one before it is left out. Shortening drops entries from the outside, then cuts the innermost.
+    An entry equal to the one before it is left out, one of more than 120 characters is cut. Further shortening drops
+    entries from the outside, then cuts the innermost.
     """
     entries: list[str] = []
     for entry in (title or "", *headings):
         line = " ".join(entry.split())
         if line and (not entries or entries[-1] != line):
             entries.append(line)
-    room = max_chars // 2 - _GAP
     whole = _SEPARATOR.join(entries)
-    if len(whole) <= room:
-        return whole, False
-    while len(entries) > 1:
+    entries = [_cut(entry, _LONGEST) for entry in entries]
+    room = max_chars // 2 - _GAP
+    shorter = _SEPARATOR.join(entries)
+    while len(shorter) > room and len(entries) > 1:
         entries = entries[1:]
-        shorter = _SEPARATOR.join((_CUT, *entries))
-        if len(shorter) <= room:
-            return shorter, True
-    if room < 8:
-        return "", True
-    return entries[0][: boundary_before(entries[0], room - 1, 0)].rstrip() + _CUT, True
+        shorter = _SEPARATOR.join((_MORE, *entries))
+    if len(shorter) > room:
+        shorter = _cut(entries[0], room) if room >= _LEAST else ""
+    return shorter, shorter != whole
+
+
+def _cut(entry: str, most: int) -> str:
+    return entry if len(entry) <= most else entry[: boundary_before(entry, most - 1, 0)].rstrip() + _MORE
 
 
 def content_room(max_chars: int, context: str) -> int:
