@@ -9,9 +9,9 @@ from collections.abc import Sequence
 from importlib import import_module
 
 from florilege._version import __version__
-from florilege.model.errors import ConfigError, Conflict, FlorilegeError, NotFound, StoreError
+from florilege.model.errors import ConfigError, Conflict, FlorilegeError, NotFound, RecipeError, StoreError
 
-COMMANDS = ("sync", "search", "sources", "stats", "chunks", "gc", "verify", "repair", "store")
+COMMANDS = ("sync", "search", "ask", "sources", "stats", "chunks", "gc", "verify", "repair", "store")
 EXIT_FAILED, EXIT_USAGE, EXIT_CONFIG, EXIT_STORE, EXIT_CONFLICT, EXIT_INTERRUPTED = 1, 2, 3, 4, 5, 130
 
 _EPILOG = (
@@ -32,7 +32,7 @@ def parser() -> argparse.ArgumentParser:
         metavar="STORE",
         help="the store: a folder or a postgresql:// URL (default: .florilege in the project)",
     )
-    top.add_argument("--namespace", default="default", metavar="NAME", help="the namespace (default: default)")
+    top.add_argument("--namespace", metavar="NAME", help="the namespace (default: the configured one, else default)")
     commands = top.add_subparsers(dest="command", metavar="COMMAND", required=True)
     for name in COMMANDS:
         import_module(f"florilege.apps.cli.{name}").add_parser(commands)
@@ -62,7 +62,7 @@ def exit_code(error: FlorilegeError) -> int:
     """The exit code an error is told by."""
     if isinstance(error, Conflict):
         return EXIT_CONFLICT
-    if isinstance(error, ConfigError):
+    if isinstance(error, (ConfigError, RecipeError)):
         return EXIT_CONFIG
     if isinstance(error, NotFound):
         return EXIT_STORE if error.code == "no_store" else EXIT_FAILED

@@ -4,18 +4,33 @@ from __future__ import annotations
 
 import argparse
 import os
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from florilege.corpus import Corpus
 from florilege.model.errors import NotFound
 from florilege.model.events import Subscriber
 
+if TYPE_CHECKING:
+    from florilege.config import Config
+    from florilege.retrieval.forms import Forms
 
-def store_path(args: argparse.Namespace) -> str:
-    """``--store``, else ``.florilege`` in the project folder."""
+
+def configured(args: argparse.Namespace) -> Config:
+    """The project's configuration, read once a command."""
+    from florilege.config import load_config
     from florilege.ingest.paths import project_root
 
-    return args.store or os.path.join(project_root(), ".florilege")
+    config: Config | None = getattr(args, "config", None)
+    if config is None:
+        config = args.config = load_config(project_root())
+    return config
+
+
+def store_path(args: argparse.Namespace) -> str:
+    """``--store``, else the configured one, else ``.florilege`` in the project folder."""
+    from florilege.ingest.paths import project_root
+
+    return args.store or configured(args).store or os.path.join(project_root(), ".florilege")
 
 
 def open_corpus(
@@ -28,7 +43,21 @@ def open_corpus(
     """The corpus the command line keeps in the project's store. NotFound (``no_store``) when there is none."""
     from florilege.opening import open as open_store
 
+    config = configured(args)
     path = store_path(args)
     if not create and "://" not in path and not os.path.exists(os.path.join(path, "store.db")):
         raise NotFound(f"no store at {path}; make one with: florilege sync PATH", code="no_store")
-    return open_store(path, args.namespace, dense=dense, create=create, on_event=on_event)
+    return open_store(
+        path,
+        args.namespace or config.namespace,
+        dense=dense and config.dense,
+        pipeline=config.pipeline(),
+        fields=config.fields or None,
+        create=create,
+        on_event=on_event,
+    )
+
+
+def retriever_of(args: argparse.Namespace, corpus: Corpus) -> Forms:
+    """The recipe ``--recipe`` names, over ``corpus``; its plain retriever when none is named."""
+    return configured(args).recipe(args.recipe, corpus) if args.recipe else corpus.retriever()

@@ -20,6 +20,9 @@ def add_parser(commands: Any) -> None:
     parser.add_argument(
         "--filter", metavar="EXPR", help="only passages whose metadata match: 'year>=2024 and lang in [en, de]'"
     )
+    parser.add_argument("--recipe", metavar="NAME", help="answer by this recipe of florilege.toml")
+    parser.add_argument("--trace", action="store_true", help="tell what each step did")
+    parser.add_argument("--explain", action="store_true", help="tell of each hit how it came to its place")
     parser.add_argument("--full", action="store_true", help="whole passages instead of excerpts")
     parser.add_argument("--json", action="store_true", help="print JSON")
     parser.set_defaults(run=run)
@@ -27,22 +30,40 @@ def add_parser(commands: Any) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Search and print."""
-    from florilege.apps.cli.project import open_corpus
-    from florilege.apps.cli.view import coloured, hit_lines, jsonable, print_json
+    from florilege.apps.cli.project import open_corpus, retriever_of
+    from florilege.apps.cli.view import coloured, hit_lines, jsonable, print_json, trace_lines
     from florilege.filters import parse_filter_text
 
     query = " ".join(args.query)
     narrowed = parse_filter_text(args.filter) if args.filter else None
     with open_corpus(args, dense=None if args.mode == "lexical" else "default") as corpus:
-        hits = corpus.retrieve(query, limit=args.limit, filter=narrowed, mode=args.mode)
+        retriever = retriever_of(args, corpus)
+        mode = None if args.mode == "auto" else args.mode
+        if args.trace or args.explain:
+            hits, trace = retriever.retrieve_with_trace(query, limit=args.limit, filter=narrowed, mode=mode)
+        else:
+            hits, trace = retriever.retrieve(query, limit=args.limit, filter=narrowed, mode=mode), None
+    explained = {
+        hit.key: trace.explain(hit.chunk_id, source_id=hit.source_id) for hit in hits if trace and args.explain
+    }
     if args.json:
-        print_json({"query": query, "hits": [jsonable(hit) for hit in hits]})
+        told = [{**jsonable(hit), **_told(explained.get(hit.key))} for hit in hits]
+        print_json({"query": query, "hits": told, **({"trace": jsonable(trace)} if trace and args.trace else {})})
         return 0
+    if trace and args.trace:
+        print("\n".join(trace_lines(trace, on=coloured())))
     if not hits:
         print("no hits")
     for number, hit in enumerate(hits, start=1):
-        print("\n".join(hit_lines(number, hit, query, on=coloured(), full=args.full)))
+        lines = hit_lines(number, hit, query, on=coloured(), full=args.full)
+        if hit.key in explained:
+            lines += [f"    {step.step_id}: {step.remark}" for step in explained[hit.key].steps]
+        print("\n".join(lines))
     return 0
+
+
+def _told(explanation: Any) -> dict[str, Any]:
+    return {} if explanation is None else {"explain": [f"{step.step_id}: {step.remark}" for step in explanation.steps]}
 
 
 def _count(text: str) -> int:

@@ -14,6 +14,7 @@ from florilege.retrieval.excerpt import Excerpt, excerpt
 if TYPE_CHECKING:
     from florilege.model.chunk import Provenance
     from florilege.model.hit import Hit
+    from florilege.retrieval.trace import Trace
 
 BOLD, DIM, GREEN, RED, YELLOW, RESET = "\x1b[1m", "\x1b[2m", "\x1b[32m", "\x1b[31m", "\x1b[33m", "\x1b[0m"
 
@@ -63,6 +64,23 @@ def hit_lines(number: int, hit: Hit, query: str, *, on: bool, full: bool = False
     head = f"{number:>2}. {paint(f'{hit.score:.4f}', DIM, on)}  {paint(hit.source_id, GREEN, on)}"
     body = hit.content if full else marked(excerpt(hit.content, query), on)
     return [head + (f"  {paint(where, DIM, on)}" if where else ""), *(f"    {line}" for line in body.splitlines())]
+
+
+def trace_lines(trace: Trace, *, on: bool) -> list[str]:
+    """A trace as a table: a line a step, its warnings and sources below it."""
+    rows = []
+    for step in trace.steps:
+        counts = f"{step.input_query_count} -> {step.output_query_count} queries"
+        if step.output_hit_count or step.input_hit_count:
+            counts += f", {step.input_hit_count} -> {step.output_hit_count} hits"
+        calls = f", {step.usage.calls} calls, {step.usage.tokens} tokens" if step.usage.calls else ""
+        head = f"{step.step_id:<20} {step.status:<8} {1000 * step.duration_seconds:8.1f} ms  {counts}{calls}"
+        rows.append(paint(head, GREEN if step.status == "success" else RED, on))
+        for source in step.sources:
+            told = f"{source.retriever_id}: {source.hit_count} hits, weight {source.weight:g}, {source.status}"
+            rows.append(paint(f"    {told}", DIM, on))
+        rows += [paint(f"    warning: {warning}", YELLOW, on) for warning in step.warnings]
+    return [*rows, ""]
 
 
 def jsonable(record: Any) -> Any:
