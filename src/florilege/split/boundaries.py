@@ -16,13 +16,10 @@ from florilege.text.sentences import full_stop_ends, last_sentence_end, sentence
 _INK = re.compile(r"\S")
 _SPACE = re.compile(r"\s")
 _BLANKS = ("\n\n", "\n\r\n", "\n \n", "\n\t\n")
-ODD_BLANKS = ("\r", "\n \n", "\n\t\n", "\u2029")
-"""What makes a blank line other than two line ends in a row."""
-
-_MARKS = (". ", "? ", "! ", ".\n", "?\n", "!\n")
+MARKS = (". ", "? ", "! ", ".\n", "?\n", "!\n")
 _WIDE_MARKS = ("。", "！", "？", "।")
 _WIDE_CLOSERS = "”’」』）】》"
-_CLOSED_MARKS = ('."', ".)", '?"', '!"', ".'")
+CLOSED_MARKS = ('."', ".)", '?"', '!"', ".'")
 
 
 def first_ink(text: str, start: int, end: int) -> int:
@@ -108,9 +105,9 @@ class Sentences:
         """See :class:`Level`."""
         plain = text.isascii() or text[low : high + 1].isascii()
         best = low
-        for mark in _MARKS if plain else _WIDE_MARKS + _MARKS:
+        for mark in MARKS if plain else _WIDE_MARKS + MARKS:
             found = text.rfind(mark, best, high + len(mark) - 1)
-            while found > best and mark[0] == "." and not _ends(text, found):
+            while found > best and mark[0] == "." and not ends_sentence(text, found):
                 found = text.rfind(mark, best, found)
             best = max(best, found)
         if best > low:
@@ -120,7 +117,7 @@ class Sentences:
 
     def _last_closed(self, text: str, low: int, high: int) -> int:
         best = low
-        for mark in _CLOSED_MARKS:
+        for mark in CLOSED_MARKS:
             found = text.rfind(mark, best, high)
             if found > best and text[found + 2 : found + 3].isspace():
                 best = found
@@ -130,9 +127,9 @@ class Sentences:
         """See :class:`Level`."""
         plain = text.isascii() or text[low:high].isascii()
         best = high
-        for mark in _MARKS if plain else _WIDE_MARKS + _MARKS:
+        for mark in MARKS if plain else _WIDE_MARKS + MARKS:
             found = text.find(mark, low - 1 if low else 0, best)
-            while found >= 0 and mark[0] == "." and not _ends(text, found):
+            while found >= 0 and mark[0] == "." and not ends_sentence(text, found):
                 found = text.find(mark, found + 1, best)
             best = found if found >= 0 else best
         if best < high:
@@ -187,58 +184,6 @@ PROSE: tuple[Level, ...] = (PARAGRAPHS, SENTENCES, LINES, WORDS)
 CODE: tuple[Level, ...] = (CodeBlocks(), PARAGRAPHS, LINES, WORDS)
 
 
-def usual_cut(text: str, start: int, low: int, high: int, end: int) -> int:
-    """What the levels of prose would answer, for most windows: the last blank line, else a sentence end near ``high``.
-
-    -1 when they have to be asked. Only for text without :data:`ODD_BLANKS`.
-    """
-    size = high - start
-    found = text.rfind("\n\n", low, high + 2)
-    if found > low:
-        return found if found - start >= size // 4 and text[found - 1] > "\n" and _apart(text, found) else -1
-    if low > start and (end <= low + size or text.find("\n\n", high, low + size + 1) >= 0):
-        return -1  # a paragraph would fit if the overlap gave way
-    best = high - size // 4
-    if best <= low:
-        return -1
-    for mark in _MARKS:
-        found = text.rfind(mark, best, high + 1)
-        if found > best:
-            if mark[0] == "." and not _ends(text, found):
-                return -1
-            best = found
-    return best + 1 if best > high - size // 4 and _apart(text, best + 1) else -1
-
-
-def usual_start(text: str, low: int, high: int) -> int:
-    """What the levels of prose would answer, for most windows: where the first paragraph in [low, high) starts, else
-    the first sentence, else the first line, else the first word; -1 when they have to be asked.
-    """
-    before = low - 1
-    begin = text.find("\n\n", before, high) + 2
-    if begin > 1:
-        return begin if low <= begin < high and not text[begin].isspace() else -1
-    best = high - 1
-    for mark in _MARKS:
-        found = text.find(mark, before, best)
-        if found >= 0:
-            if mark[0] == "." and not _ends(text, found):
-                return -1
-            best = found
-    if best < high - 1:
-        begin = best + 2
-    elif not (text.isascii() or text[before:high].isascii()):
-        return -1
-    else:
-        begin = text.find("\n", before, high - 1) + 1 or text.find(" ", before, high - 1) + 1
-    return begin if low <= begin < high and "!" <= text[begin] < "\u0300" and not text[begin].isspace() else -1
-
-
-def _apart(text: str, index: int) -> bool:
-    """Whether the white space at ``index`` is plainly no part of a cluster with what stands before it."""
-    return text[index - 1] < "\u0300" or text.isascii()
-
-
-def _ends(text: str, dot: int) -> bool:
+def ends_sentence(text: str, dot: int) -> bool:
     """Whether the full stop at ``dot`` ends a sentence; behind seven letters, which no abbreviation has, it does."""
     return (dot >= 7 and text[dot - 7 : dot].isalpha()) or full_stop_ends(text, dot)

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from florilege.model.errors import ConfigError
-from florilege.split.boundaries import ODD_BLANKS, PROSE, Level, first_ink, trimmed, usual_cut, usual_start
+from florilege.split.boundaries import PROSE, Level, first_ink, trimmed
+from florilege.split.prose import is_usual, usual_cut, usual_start
 from florilege.text.graphemes import boundary_after, boundary_before, is_boundary
 
 
@@ -74,7 +75,7 @@ def spans(
     """
     end = trimmed(text, start, end)
     fresh = start = opening(text, start, end, size)
-    usual = ladder is PROSE and not any(text.find(blank, start, end) >= 0 for blank in ODD_BLANKS)
+    usual = ladder is PROSE and is_usual(text, start, end)
     coarse = ladder[0]
     pieces: list[tuple[int, int]] = []
     while fresh < end:
@@ -99,7 +100,8 @@ def spans(
         if overlap and fresh < end:
             low = max(cut - overlap, start + 1)
             begin = usual_start(text, low, cut) if usual else -1
-            if begin < 0:
+            begin = opening(text, begin, cut, size) if begin >= 0 else -1
+            if not low <= begin < cut:
                 begin = _unit_start(text, low, cut, size, ladder)
             if begin < 0:
                 begin = boundary_after(text, low, start, cut)
@@ -111,6 +113,8 @@ def spans(
 
 def opening(text: str, at: int, end: int, size: int) -> int:
     """Where a piece that may start at ``at`` starts: blank lines skipped, the indentation of its first line kept."""
+    if at + 2 < end and "!" <= text[at + 1] < "\u007f" and text[at].isspace():
+        return at + 1
     if at + 2 < end and text.startswith("\n\n", at) and not text[at + 2].isspace():
         return at + 2
     ink = first_ink(text, at, end)

@@ -32,6 +32,13 @@ class Span(NamedTuple):
     tokens: int
 
 
+class Context(NamedTuple):
+    """What stands before a piece, and the tokens it takes with the blank line behind it."""
+
+    text: str = ""
+    tokens: int = 0
+
+
 class Packer:
     """Cuts one text. ``size`` is in tokens, and hard but for one code point that alone exceeds it.
 
@@ -50,7 +57,7 @@ class Packer:
         *,
         overlap: int = 0,
         least: int = 1,
-        context: Callable[[int], str] | None = None,
+        context: Callable[[int], Context] | None = None,
         whole: Callable[[int, int], bool] | None = None,
         trim: bool = False,
     ) -> None:
@@ -63,7 +70,8 @@ class Packer:
         self._context = context
         self._whole = whole
         self._trim = trim
-        self._led = (-1, "", 0)
+        self._led = (-1, Context())
+        self._high = (-1, 0, 0)
         self._plain = text.isascii() and "\r" not in text
         self._reach, self._count = ruler.reach, ruler.count
 
@@ -106,9 +114,11 @@ class Packer:
         text = self._text
         bare = depth == len(self._levels)
         size = self._size
-        room = size - self.lead(start)[1] if self._context else size
+        room = size - self.lead(start).tokens if self._context else size
         while room > 0:
-            high = self._reach(start, room)
+            if self._high[0] != start or self._high[1] != room:
+                self._high = (start, room, self._reach(start, room))
+            high = self._high[2]
             if high <= fresh:
                 break
             if high >= stop:
@@ -160,7 +170,7 @@ class Packer:
 
     def _closer(self, start: int, fresh: int, unit: int) -> int:
         """A later start, with less overlap, for a unit that fits a piece but not beside this overlap."""
-        room = self._size - self.lead(fresh)[1]
+        room = self._size - self.lead(fresh).tokens
         if self._ruler.reach(fresh, room) < unit or (rest := room - self._ruler.count(fresh, unit)) < 0:
             return start
         closer = self._resume(start, fresh, rest) if rest else fresh
@@ -192,16 +202,17 @@ class Packer:
             return stop
         return self._text.rfind("\n", fresh, ink.start()) + 1 or fresh
 
-    def lead(self, start: int) -> tuple[str, int]:
-        """The context of a piece that starts here, and the tokens it takes."""
+    def lead(self, start: int) -> Context:
+        """The context of a piece that starts here."""
+        if self._context is None:
+            return Context()
         if self._led[0] != start:
-            context = self._context(start) if self._context else ""
-            self._led = (start, context, self._ruler.tokenizer.count(context + GAP) if context else 0)
-        return self._led[1:]
+            self._led = (start, self._context(start))
+        return self._led[1]
 
     def _full_count(self, start: int, end: int) -> int:
-        context, taken = self.lead(start)
+        context = self.lead(start)
         tokenizer = self._ruler.tokenizer
-        if context and not tokenizer.parts("\n" + self._text[start], 1):
-            return tokenizer.count(context + GAP + self._text[start:end])
-        return taken + self._ruler.count(start, end)
+        if context.text and not tokenizer.parts("\n" + self._text[start], 1):
+            return tokenizer.count(context.text + GAP + self._text[start:end])
+        return context.tokens + self._ruler.count(start, end)

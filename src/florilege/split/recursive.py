@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Literal, NamedTuple
 from florilege.model.errors import ConfigError
 from florilege.split.boundaries import Level
 from florilege.split.delimiters import Delimiters, Spaces
-from florilege.split.packing import GAP, Packer
+from florilege.split.packing import GAP, Context, Packer
 from florilege.split.splitter import (
     Splitter,
     check_choice,
@@ -209,16 +209,21 @@ class RecursiveChunker(Splitter[RecursiveChunk]):
             context=context,
         )
         return [
-            RecursiveChunk(text[start:end], start, end, tokens, level, context(start) if context else "")
+            RecursiveChunk(text[start:end], start, end, tokens, level, context(start).text if context else "")
             for start, end, level, tokens in packer.spans()
         ]
 
-    def _context(self, text: str) -> Callable[[int], str] | None:
-        prefix = self.prefix or ""
+    def _context(self, text: str) -> Callable[[int], Context] | None:
+        prefix = Context(self.prefix or "", self.prefix_token_count)
         if not self.retain_headers:
-            return (lambda start: prefix) if prefix else None
+            return (lambda start: prefix) if prefix.text else None
         trail = HeadingTrail(text, self.tokenizer, self.chunk_size // 2)
-        return lambda start: GAP.join(filter(None, (trail(start), prefix)))
+
+        def context(start: int) -> Context:
+            joined = GAP.join(filter(None, (trail(start), prefix.text)))
+            return Context(joined, self.tokenizer.count(joined + GAP)) if joined else Context()
+
+        return context
 
 
 def prefix_tokens(prefix: Any, counter: Tokenizer, size: int) -> int:

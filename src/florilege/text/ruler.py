@@ -14,6 +14,7 @@ from florilege.text.tokens import Tokenizer
 
 _WINDOW = 1 << 19
 _GUESSES = 24
+_NEAR = 48
 
 
 class Ruler:
@@ -75,11 +76,11 @@ class Ruler:
         if self._ends is None or low < 0 or end > self._top or low >= high:
             return self.tokenizer.count(self._text[start:end])
         stop, tail = self._joint(high), 0
-        if stop < 0 and self._part[high - 1] == " " and high - low > 1 and self.tokenizer.parts(self._part, high - 1):
-            stop, tail = bisect_right(self._ends, 2 * high - 2), self._space
+        if stop < 0:
+            stop, tail = self._tail(low, high)
         first, head = self._joint(low), 0
         if first < 0 <= stop:
-            first, head = self._inside(low, high)
+            first, head = self._head(low, high)
         if first < 0 or stop < first:
             return self.tokenizer.count(self._text[start:end])
         return head + stop - first + tail
@@ -93,17 +94,24 @@ class Ruler:
         number = bisect_right(ends, 2 * at)
         return number if number and ends[number - 1] == 2 * at and self.tokenizer.joins(self._part, at) else -1
 
-    def _inside(self, low: int, high: int) -> tuple[int, int]:
-        """For a ``low`` inside a token, the tokens up to that token's end and the count of the rest of it; else -1."""
-        ends = self._ends
+    def _tail(self, low: int, high: int) -> tuple[int, int]:
+        """Up to the last space before ``high`` the tokens of the window, and those of the rest; else -1."""
+        ends, part = self._ends, self._part
         assert ends is not None
-        number = bisect_right(ends, 2 * low)
-        if number == len(ends) or ends[number] & 1 or ends[number] >= 2 * high:
+        space = part.rfind(" ", max(low + 1, high - _NEAR), high)
+        if space < 0 or not self.tokenizer.parts(part, space):
             return -1, 0
-        border = ends[number] >> 1
-        if not self.tokenizer.parts(self._part, border):
+        rest = self._space if space == high - 1 else self.tokenizer.count(part[space:high])
+        return bisect_right(ends, 2 * space), rest
+
+    def _head(self, low: int, high: int) -> tuple[int, int]:
+        """Up to the first space behind ``low`` the tokens of the window, and those from ``low`` to it; else -1."""
+        ends, part = self._ends, self._part
+        assert ends is not None
+        space = part.find(" ", low + 1, min(high, low + _NEAR))
+        if space < 0 or not self.tokenizer.parts(part, space):
             return -1, 0
-        return number + 1, self.tokenizer.count(self._part[low:border])
+        return bisect_right(ends, 2 * space), self.tokenizer.count(part[low:space])
 
     def _guess(self, start: int, limit: int) -> int:
         """:meth:`reach` for a tokenizer that only counts: by the rate of characters a token so far, then corrected."""

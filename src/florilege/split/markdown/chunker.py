@@ -11,13 +11,13 @@ from florilege.model.errors import ConfigError
 from florilege.split.markdown.layout import Layout
 from florilege.split.markdown.outline import Region, outline
 from florilege.split.markdown.tables import Rewritten, rewrite_tables
-from florilege.split.packing import GAP, Packer, Span
+from florilege.split.packing import GAP, Context, Packer, Span
 from florilege.split.recursive import prefix_tokens
 from florilege.split.splitter import Splitter, check_choice, check_flag, check_number, check_text, check_whole
 from florilege.text.ruler import Ruler
 from florilege.text.tokens import tokenizer
 
-_PAGE_TAG = re.compile(r"</?page_break(?:\s{1,9}page\s{0,9}=\s{0,9}[\"']?(\d{1,9})[\"']?)?\s{0,9}/?>", re.IGNORECASE)
+_PAGE_TAG = re.compile(r"<(?i:/?page_break(?:\s{1,9}page\s{0,9}=\s{0,9}[\"']?(\d{1,9})[\"']?)?\s{0,9}/?>)")
 
 
 class MarkdownChunk(NamedTuple):
@@ -110,7 +110,7 @@ class _Cutter:
         self._text = self._made.text
         self._layout = Layout(self._made, found)
         self._whole_limit = int(size * chunker.atomic_overflow)
-        self._last: tuple[Any, str] = (None, "")
+        self._last: tuple[Any, Context] = (None, Context())
         if self._count(self._fixed(max(page for _, page in self._pages))) >= size:
             raise ConfigError(f"page_break_tags leaves no room in chunk_size={size}", code="bad_option")
 
@@ -129,7 +129,7 @@ class _Cutter:
         start = 0
         for tag in (*self._tags, None):
             end = self._made.place(tag.start()) if tag else len(self._text)
-            made += [self._piece(span, packer.lead(span.start)[0]) for span in packer.spans(start, end)]
+            made += [self._piece(span, packer.lead(span.start).text) for span in packer.spans(start, end)]
             start = self._made.place(tag.end()) if tag else end
         return made
 
@@ -157,7 +157,7 @@ class _Cutter:
         comment = f"<!-- page {page} -->" if self._comments else ""
         return GAP.join(filter(None, (comment, *between, self._prefix)))
 
-    def _context(self, start: int) -> str:
+    def _context(self, start: int) -> Context:
         """What stands before a piece that starts here: page, headings above, table header, prefix."""
         page = self._page(self._made.source(start, start)[0]) if self._comments else 1
         above = self._layout.above(start)
@@ -168,7 +168,7 @@ class _Cutter:
             self._last = key, self._fitted(page, [f"{'#' * level} {title}" for level, title in above], table)
         return self._last[1]
 
-    def _fitted(self, page: int, lines: list[str], table: Region | None) -> str:
+    def _fitted(self, page: int, lines: list[str], table: Region | None) -> Context:
         """The context, shortened from the outermost heading on where it would take more than half of the size."""
         rows = ""
         if table and table.header:
@@ -177,16 +177,16 @@ class _Cutter:
         limit = max(self._size // 2, self._count(bare))
         for number in range(len(lines) + 1):
             joined = self._fixed(page, "\n".join(lines[number:]), rows)
-            if self._count(joined) <= limit:
-                return joined
-        return bare
+            if (tokens := self._count(joined)) <= limit:
+                return Context(joined, tokens)
+        return Context(bare, self._count(bare))
 
     def _whole(self, start: int, end: int) -> bool:
         """Whether the unit is one atomic block that may exceed the size."""
         region = self._layout.region(start)
         if region is None or region.start != start or region.end > end:
             return False
-        context = self._context(start)
+        context = self._context(start).text
         body = self._text[start : region.end]
         tokens: int = self._counter.count(context + GAP + body if context else body)
         return tokens <= self._whole_limit

@@ -30,8 +30,9 @@ class Layout:
         self.headings = outline.headings
         self.regions = outline.regions
         if made.stretches:
-            self.headings = [h._replace(start=made.place(h.start), end=made.place(h.end)) for h in outline.headings]
-            self.regions = [r._replace(start=made.place(r.start), end=made.place_end(r.end)) for r in outline.regions]
+            place, place_end = made.place, made.place_end
+            self.headings = [HeadingMark(place(h[0]), place(h[1]), h[2], h[3], h[4]) for h in outline.headings]
+            self.regions = [Region(r[0], place(r[1]), place_end(r[2]), r[3], r[4]) for r in outline.regions]
         self.heading_starts = [heading.start for heading in self.headings]
         self.heading_ends = [heading.end for heading in self.headings]
         self.starts = [region.start for region in self.regions]

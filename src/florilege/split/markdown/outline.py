@@ -64,7 +64,7 @@ class _Reader:
     def __init__(self, text: str) -> None:
         self.text = text
         self.found = Outline()
-        self.above: list[tuple[int, str]] = []
+        self.above: tuple[tuple[int, str], ...] = ()
         self.behind = 0  # where the last thing found ends
         self.outer = (0, 0)  # up to where unindented lines were looked for, and the last one's start
 
@@ -75,8 +75,16 @@ class _Reader:
             first = _LINE.match("\n" + text[: _line_end(text, 0) + 1])
             if first and not self.behind:
                 self._line(first, -1)
+        heading = self._heading
         for match in _LINE.finditer(text):
-            if match.start() + 1 >= self.behind:
+            start = match.start() + 1
+            if start < self.behind:
+                continue
+            if match.lastindex == 2 and match.start(2) == start:
+                end = _line_end(text, start)
+                after = match.end()
+                heading(start, end, after - start, rules.atx_title(text[after:end]))
+            else:
                 self._line(match, 0)
         return self.found
 
@@ -104,10 +112,11 @@ class _Reader:
             self._html(start, mark)
 
     def _heading(self, start: int, end: int, level: int, title: str) -> None:
-        while self.above and self.above[-1][0] >= level:
-            self.above.pop()
-        self.found.headings.append(HeadingMark(start, end, level, title, tuple(self.above)))
-        self.above.append((level, title))
+        above = self.above
+        if above and above[-1][0] >= level:
+            above = tuple(item for item in above if item[0] < level)
+        self.found.headings.append(HeadingMark(start, end, level, title, above))
+        self.above = (*above, (level, title))
         self.behind = end
 
     def _region(self, kind: str, start: int, end: int) -> None:
@@ -170,6 +179,10 @@ class _Reader:
     def _html(self, start: int, mark: int) -> None:
         """A raw HTML block: nothing in it is looked at."""
         text = self.text
+        if text.startswith("<!--", mark):
+            closing_at = text.find("-->", mark + 4)
+            self.behind = _line_end(text, closing_at + 3) if closing_at >= 0 else len(text)
+            return
         if _DIAGRAM.match(text, mark) and (closing := _DIAGRAM_END.search(text, mark)):
             self._region("diagram", mark, closing.end())
             return
