@@ -95,7 +95,8 @@ class Packer:
                 unit = self._unit_end(fresh, stop, depth)
                 closer = self._closer(start, fresh, unit) if start < fresh else start
                 if self._whole and self._whole(fresh, unit):
-                    yield Span(fresh, unit, depth, self._full_count(fresh, unit))
+                    end = fresh + len(text[fresh:unit].rstrip()) if self._trim else unit
+                    yield Span(fresh, end, depth, self._full_count(fresh, end))
                     start = fresh = unit
                 elif closer > start:
                     start = closer
@@ -200,7 +201,8 @@ class Packer:
         ink = _INK.search(self._text, fresh, stop)
         if ink is None:
             return stop
-        return self._text.rfind("\n", fresh, ink.start()) + 1 or fresh
+        line = self._text.rfind("\n", fresh, ink.start()) + 1
+        return line or (fresh if fresh == 0 or self._text[fresh - 1] == "\n" else ink.start())
 
     def lead(self, start: int) -> Context:
         """The context of a piece that starts here."""
