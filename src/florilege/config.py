@@ -8,6 +8,11 @@
     use = "structured"
     max_chars = 900
 
+    [embedders.large]
+    use = "openai"
+    model = "text-embedding-3-large"
+    api_key_env = "OPENAI_API_KEY"
+
     [models.local]
     use = "openai"
     model = "qwen3"
@@ -25,7 +30,7 @@
 
 A component is named by ``use``, its other keys are its options. Unknown keys are errors. Secrets never stand here, only
 the names of the environment variables that hold them. ``FLORILEGE_STORE`` and ``FLORILEGE_NAMESPACE`` in the
-environment win over the file.
+environment win over the file. ``dense`` in ``[corpus]`` is "default", "none" or the name of a configured embedder.
 """
 
 from __future__ import annotations
@@ -37,24 +42,26 @@ import tomllib
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from florilege.model.errors import ConfigError
 
 if TYPE_CHECKING:
     from florilege.corpus import Corpus
     from florilege.indexing.pipeline import Pipeline
+    from florilege.interfaces.embedding import Embedder
     from florilege.models import CheckedModel
     from florilege.retrieval import Recipe
 
 Table = Mapping[str, Any]
 
-_SECTIONS = ("corpus", "chunker", "models", "recipes")
+_SECTIONS = ("corpus", "chunker", "embedders", "models", "recipes")
 _CORPUS = ("store", "namespace", "dense", "fields")
 _MODEL = ("use", "model", "base_url", "api_key_env", "timeout")
 _RECIPE = ("retriever", "model", "steps", "on_source_error", "concurrency")
 _SOURCE = ("id", "mode", "weight", "timeout", "description", "filter", "limit", "threshold")
 _CHUNKERS = ("structured", "text", "parent_child", "semantic", "pages")
+_EMBEDDERS = ("minilm", "openai", "cohere", "sentence_transformers", "fastembed", "model2vec")
 _STEPS = (
     "boost",
     "compress_to_budget",
@@ -79,9 +86,10 @@ class Config:
     path: Path | None = None
     store: str | None = None
     namespace: str = "default"
-    dense: Literal["default"] | None = "default"
+    dense: str | None = "default"
     fields: Table = field(default_factory=dict)
     chunker: Table | None = None
+    embedders: Mapping[str, Table] = field(default_factory=dict)
     models: Mapping[str, Table] = field(default_factory=dict)
     recipes: Mapping[str, Table] = field(default_factory=dict)
 
@@ -93,6 +101,27 @@ class Config:
         from florilege.indexing.pipeline import Pipeline
 
         return Pipeline(chunker=self._made(self.chunker, "chunker", _CHUNKERS, lambda name: getattr(chunkers, name)))
+
+    def embedder(self, name: str) -> Embedder:
+        """The embedder of ``[embedders.NAME]``; "default" is the one that comes with the package."""
+        from florilege import embed
+        from florilege.embed import adapters
+
+        if name == "default":
+            return embed.minilm()
+        if name not in self.embedders:
+            raise ConfigError(f"{self._where('embedders')}: there is no embedder {name!r}{_near(name, self.embedders)}")
+        where = f"embedders.{name}"
+        options = dict(self.embedders[name])
+        if "api_key" in options:
+            raise ConfigError(f"{self._where(where)} api_key: name an environment variable with api_key_env instead")
+        variable = options.pop("api_key_env", None)
+        if variable is not None:
+            options["api_key"] = _secret(str(variable), self._where(where))
+        made: Embedder = self._made(
+            options, where, _EMBEDDERS, lambda use: embed.minilm if use == "minilm" else getattr(adapters, use)
+        )
+        return made
 
     def model(self, name: str) -> CheckedModel:
         """The model of ``[models.NAME]``, or the one that ``ADAPTER:NAME`` names."""
@@ -183,9 +212,11 @@ def load_config(root: str | os.PathLike[str]) -> Config:
     corpus = _table(data.get("corpus", {}), f"{where} [corpus]")
     _check_keys(corpus, _CORPUS, f"{where} [corpus]")
     dense = corpus.get("dense", "default")
-    if dense not in ("default", "none"):
-        raise ConfigError(f'{where} [corpus] dense: must be "default" or "none", not {dense!r}')
-    sections = {name: _table(data.get(name, {}), f"{where} [{name}]") for name in ("models", "recipes")}
+    named = ("embedders", "models", "recipes")
+    sections = {name: _table(data.get(name, {}), f"{where} [{name}]") for name in named}
+    known = ("default", "none", *sections["embedders"])
+    if dense not in known:
+        raise ConfigError(f"{where} [corpus] dense: {dense!r} is no embedder{_near(str(dense), known)}")
     for section, tables in sections.items():
         for name, table in tables.items():
             _table(table, f"{where} [{section}.{name}]")
@@ -194,9 +225,10 @@ def load_config(root: str | os.PathLike[str]) -> Config:
         path=path,
         store=store if store is None or "://" in store else os.path.join(root, store),
         namespace=os.environ.get("FLORILEGE_NAMESPACE") or corpus.get("namespace", "default"),
-        dense="default" if dense == "default" else None,
+        dense=None if dense == "none" else dense,
         fields=_table(corpus.get("fields", {}), f"{where} [corpus] fields"),
         chunker=None if "chunker" not in data else _table(data["chunker"], f"{where} [chunker]"),
+        embedders=sections["embedders"],
         models=sections["models"],
         recipes=sections["recipes"],
     )
@@ -228,6 +260,13 @@ def _check_keys(given: Table, known: Iterable[str], where: str) -> None:
     for name in given:
         if name not in known:
             raise ConfigError(f"{where}: there is no key {name!r}{_near(name, known)}", code="unknown_key")
+
+
+def _secret(variable: str, where: str) -> str:
+    value = os.environ.get(variable)
+    if not value:
+        raise ConfigError(f"{where} api_key_env: the environment has no {variable}", code="missing_secret")
+    return value
 
 
 def _near(name: str, known: Iterable[str]) -> str:

@@ -235,3 +235,30 @@ def test_watch_syncs_what_changes(project: Path) -> None:
         process.send_signal(signal.SIGINT)
         process.wait(timeout=20)
         process.stdout.close()
+
+
+def test_migrate_embeddings_to_a_configured_embedder(
+    project: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("florilege.embed.minilm", lambda: CountingEmbedder(dimensions=16))
+    run(capsys, "sync", "docs")
+    (project / "florilege.toml").write_text('[embedders.new]\nuse = "openai"\nmodel = "m"\napi_key_env = "NO_KEY"\n')
+    code, _, err = run(capsys, "migrate-embeddings", "new")
+    assert (code, "NO_KEY" in err) == (3, True)
+    code, _, err = run(capsys, "migrate-embeddings", "nww")
+    assert (code, "did you mean 'new'" in err) == (3, True)
+    new = CountingEmbedder(dimensions=24, name="new")
+    monkeypatch.setenv("NO_KEY", "secret")
+    monkeypatch.setattr("florilege.embed.adapters.openai", lambda model, api_key=None: new)
+    code, out, _ = run(capsys, "migrate-embeddings", "new", "--query", "refunds")
+    assert code == 0
+    assert out.splitlines()[0] == f"{new.texts_embedded - 1} chunks embedded in {new.space.identity}"
+    assert out.splitlines()[-1] == "switched"
+    code, _, err = run(capsys, "search", "refunds", "--mode", "dense")
+    assert (code, "space" in err or "embedded with" in err) == (3, True)
+    (project / "florilege.toml").write_text(
+        '[corpus]\ndense = "new"\n[embedders.new]\nuse = "openai"\nmodel = "m"\napi_key_env = "NO_KEY"\n'
+    )
+    code, out, _ = run(capsys, "search", "refunds", "--mode", "dense")
+    assert code == 0
+    assert "refunds.md" in out

@@ -11,7 +11,19 @@ from importlib import import_module
 from florilege._version import __version__
 from florilege.model.errors import ConfigError, Conflict, FlorilegeError, NotFound, RecipeError, StoreError
 
-COMMANDS = ("sync", "search", "ask", "sources", "stats", "chunks", "gc", "verify", "repair", "store")
+COMMANDS = (
+    "sync",
+    "search",
+    "ask",
+    "sources",
+    "stats",
+    "chunks",
+    "gc",
+    "verify",
+    "repair",
+    "migrate_embeddings",
+    "store",
+)
 EXIT_FAILED, EXIT_USAGE, EXIT_CONFIG, EXIT_STORE, EXIT_CONFLICT, EXIT_INTERRUPTED = 1, 2, 3, 4, 5, 130
 
 _EPILOG = (

@@ -50,7 +50,7 @@ def open_corpus(
     return open_store(
         path,
         args.namespace or config.namespace,
-        dense=dense and config.dense,
+        dense=None if dense is None or config.dense is None else config.embedder(config.dense),
         pipeline=config.pipeline(),
         fields=config.fields or None,
         create=create,
