@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -24,17 +25,26 @@ from florilege.testing.fakes import CountingEmbedder
 
 NS = "library"
 SPACE = EmbeddingSpace(name="test", dimensions=16)
+SPARSE = EmbeddingSpace(name="test", dimensions=1 << 20, metric="dot")
 _embedder = CountingEmbedder(dimensions=16)
 
 
-def key_of(text: str) -> bytes:
+def key_of(text: str, space: EmbeddingSpace = SPACE) -> bytes:
     """The vector key these tests give a text."""
-    return digest(SPACE.identity, text)
+    return digest(space.identity, text)
 
 
 def vectors_of(texts: Sequence[str]) -> Any:
     """The vectors these tests give texts."""
     return _embedder.embed_many(texts).vectors
+
+
+def sparse_of(texts: Sequence[str]) -> list[dict[int, float]]:
+    """The sparse vectors these tests give texts: an id a word, weighing how often it stands there and a little more."""
+    return [
+        {int.from_bytes(digest(word)[:2], "big") << 4: count + 0.25 for word, count in Counter(text.split()).items()}
+        for text in texts
+    ]
 
 
 def write_of(
@@ -44,9 +54,11 @@ def write_of(
     expected: Version | None = None,
     metadata: dict[str, Any] | None = None,
     vectors: bool = False,
+    sparse: bool = False,
+    swapped: bool = False,
     **options: Any,
 ) -> SourceWrite:
-    """A source of one chunk a text, ids minted from the texts."""
+    """A source of one chunk a text, ids minted from the texts; ``swapped``: with the legs' spaces exchanged."""
     record = options.pop("record", {})
     ids = mint_ids(source_id, [(text, "") for text in texts])
     chunks = [
@@ -58,10 +70,15 @@ def write_of(
         record=SourceRecord(namespace=options.pop("namespace", NS), source_id=source_id, **fields),
         chunks=chunks,
         document=options.pop("document", Document(source_id=source_id, content="\n\n".join(texts))),
-        vectors=ChunkVectors(SPACE, [key_of(text) for text in texts]) if vectors else None,
+        vectors=_keys(SPARSE if swapped else SPACE, texts) if vectors else None,
+        sparse=_keys(SPACE if swapped else SPARSE, texts) if sparse else None,
         expected=expected,
         **options,
     )
+
+
+def _keys(space: EmbeddingSpace, texts: Sequence[str]) -> ChunkVectors:
+    return ChunkVectors(space, [key_of(text, space) for text in texts])
 
 
 def contents(snapshot: Snapshot, source_id: str) -> list[str]:

@@ -43,6 +43,18 @@ def nearest(rows: Mapping[tuple[str, str], Any], query: Any) -> list[Ranked]:
     return ordered({row: float(np.asarray(vector, dtype=np.float64) @ unit) for row, vector in rows.items()})
 
 
+def products(rows: Mapping[tuple[str, str], Mapping[int, float]], query: Mapping[int, float]) -> list[Ranked]:
+    """The rows, given as sparse vectors, by their product with the query, in total order; zero products dropped.
+
+    Weights count as float32; the query's are what it says.
+    """
+    scores = {
+        row: sum(query[id] * float(np.float32(weights[id])) for id in sorted(query) if id in weights)
+        for row, weights in rows.items()
+    }
+    return ordered({row: score for row, score in scores.items() if score > 0})
+
+
 def ordered(scores: Mapping[tuple[str, str], float]) -> list[Ranked]:
     """By score as float32 descending, then source id, then chunk id."""
     ranked = [Ranked(*row, float(np.float32(score))) for row, score in scores.items()]

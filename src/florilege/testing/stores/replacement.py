@@ -3,7 +3,7 @@
     ReplacementTests = replacement_tests(lambda path: MyStore(path))
 
 A plain dictionary is the model. At each step every snapshot still held must show the model of the moment it was taken,
-in records and in both legs, whichever of two handles it came from.
+in records and in every leg the store has, whichever of two handles it came from.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import shutil
 import tempfile
 from collections.abc import Callable, Sequence, Set
 from contextlib import ExitStack
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 from unittest import TestCase
@@ -20,13 +21,14 @@ import numpy as np
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
+from florilege.interfaces.embedding import EmbeddingSpace
 from florilege.interfaces.stores import SearchRequest, Snapshot
 from florilege.model.errors import NotFound
 from florilege.model.filters import F
 from florilege.model.hashing import mint_ids
 from florilege.model.ledger import Version
-from florilege.testing.stores.cases import NS, SPACE, key_of, vectors_of, write_of
-from florilege.testing.stores.ranking import Ranked, bm25, nearest
+from florilege.testing.stores.cases import NS, SPACE, SPARSE, key_of, sparse_of, vectors_of, write_of
+from florilege.testing.stores.ranking import Ranked, bm25, nearest, products
 
 SOURCES = ("a", "b", "c:d", "é")
 TEXTS = ("red apple", "green apple apple", "red pear", "one plum and one pear", "", "plum", "apple red", "the the the")
@@ -35,6 +37,7 @@ QUERIES = ("apple", "red pear plum", "the", "absent")
 _sources = st.sampled_from(SOURCES)
 _texts = st.lists(st.sampled_from(TEXTS), max_size=7)
 _handles = st.integers(0, 1)
+_keyed = st.sets(st.sampled_from((SPACE, SPARSE)))
 
 
 class _State(NamedTuple):
@@ -45,11 +48,36 @@ class _State(NamedTuple):
     metadata: int
 
 
+@dataclass
+class _Vectors:
+    """Which texts of which sources have a vector of a space, which wait for one, and whose key is kept."""
+
+    filled: set[tuple[str, str]] = field(default_factory=set)
+    waiting: set[tuple[str, str]] = field(default_factory=set)
+    kept: set[str] = field(default_factory=set)
+
+    def forget(self, source: str, keep: Set[tuple[str, str]]) -> None:
+        """The source has these texts alone now."""
+        self.filled = {pair for pair in self.filled if pair[0] != source or pair in keep}
+        self.waiting = {pair for pair in self.waiting if pair[0] != source or pair in keep}
+
+    def want(self, pairs: Set[tuple[str, str]]) -> None:
+        """These texts wait for a vector, those whose key is kept have one."""
+        self.filled |= {pair for pair in pairs if pair[1] in self.kept}
+        self.waiting = (self.waiting | pairs) - self.filled
+
+    def fill(self, texts: Set[str]) -> None:
+        """The vectors of these texts have come."""
+        self.kept |= texts
+        self.filled |= {pair for pair in self.waiting if pair[1] in self.kept}
+        self.waiting -= self.filled
+
+
 class _Moment(NamedTuple):
     """The model at the time a snapshot was taken."""
 
     sources: dict[str, _State]
-    filled: frozenset[tuple[str, str]]
+    filled: dict[EmbeddingSpace, frozenset[tuple[str, str]]]
     collections: int
 
 
@@ -64,19 +92,19 @@ class ReplacementMachine(RuleBasedStateMachine):
         self.folder = Path(tempfile.mkdtemp(prefix="florilege-"))
         self.sources: dict[str, _State] = {}
         self.numbers: dict[str, int] = {}
-        self.filled: set[tuple[str, str]] = set()
-        self.waiting: set[tuple[str, str]] = set()
-        self.kept: set[str] = set()
+        self.vectors: dict[EmbeddingSpace, _Vectors] = {}
         self.collections = 0
         self.held: list[tuple[Snapshot, _Moment]] = []
 
-    @initialize(keyed=st.booleans())
-    def start(self, keyed: bool) -> None:
+    @initialize(keyed=_keyed)
+    def start(self, keyed: set[EmbeddingSpace]) -> None:
         """Begin with something worth losing."""
         self._open()
+        legs = self.stores[0].capabilities.legs
+        self.vectors = {space: _Vectors() for space in (SPACE, SPARSE) if space.leg in legs}
         for source in SOURCES[:2]:
             self.replace(0, source, [*TEXTS[:3], source], 1, keyed)
-        self.fill(1, 5)
+        self.fill(1, 5, SPACE)
 
     def _open(self) -> None:
         self.stack = ExitStack()
@@ -91,12 +119,11 @@ class ReplacementMachine(RuleBasedStateMachine):
 
     # -- what may happen ------------------------------------------------------------------------------------------
 
-    @rule(handle=_handles, source=_sources, texts=_texts, metadata=st.integers(0, 2), keyed=st.booleans())
-    def replace(self, handle: int, source: str, texts: list[str], metadata: int, keyed: bool) -> None:
+    @rule(handle=_handles, source=_sources, texts=_texts, metadata=st.integers(0, 2), keyed=_keyed)
+    def replace(self, handle: int, source: str, texts: list[str], metadata: int, keyed: set[EmbeddingSpace]) -> None:
         before = self.sources.get(source)
-        write = write_of(
-            source, texts, expected=before.version if before else None, metadata={"m": metadata}, vectors=keyed
-        )
+        expected = before.version if before else None
+        write = write_of(source, texts, expected=expected, metadata={"m": metadata}, **self._legs(keyed))
         (outcome,) = self.stores[handle].replace(NS, [write])
         self.numbers[source] = self.numbers.get(source, 0) + 1
         assert outcome.version == Version(self.numbers[source], 1)
@@ -104,8 +131,8 @@ class ReplacementMachine(RuleBasedStateMachine):
         self._settle(source, _State(outcome.version, tuple(texts), metadata), keyed)
 
     @precondition(lambda self: self.sources)
-    @rule(handle=_handles, data=st.data(), metadata=st.integers(0, 2), keyed=st.booleans())
-    def revise(self, handle: int, data: st.DataObject, metadata: int, keyed: bool) -> None:
+    @rule(handle=_handles, data=st.data(), metadata=st.integers(0, 2), keyed=_keyed)
+    def revise(self, handle: int, data: st.DataObject, metadata: int, keyed: set[EmbeddingSpace]) -> None:
         source = data.draw(st.sampled_from(sorted(self.sources)))
         before = self.sources[source]
         write = write_of(
@@ -113,26 +140,24 @@ class ReplacementMachine(RuleBasedStateMachine):
             before.texts,
             expected=before.version,
             metadata={"m": metadata},
-            vectors=keyed,
             keep_generation=True,
+            **self._legs(keyed),
         )
         (outcome,) = self.stores[handle].replace(NS, [write])
         assert outcome.version == Version(before.version.generation, before.version.revision + 1)
         self._settle(source, before._replace(version=outcome.version, metadata=metadata), keyed)
 
-    def _settle(self, source: str, state: _State, keyed: bool) -> None:
+    def _legs(self, keyed: set[EmbeddingSpace]) -> dict[str, bool]:
+        return {"vectors": SPACE in keyed, "sparse": SPARSE in keyed and SPARSE in self.vectors}
+
+    def _settle(self, source: str, state: _State, keyed: set[EmbeddingSpace]) -> None:
         """A text has a vector when it had one before; else, once it waits for one, as soon as its key is kept."""
         texts = {(source, text) for text in state.texts}
-        wanting = texts if keyed else texts & self.waiting
-        self._forget(source, texts)
-        ready = {pair for pair in wanting if pair[1] in self.kept}
-        self.filled |= ready
-        self.waiting = (self.waiting | wanting) - self.filled
+        for space, vectors in self.vectors.items():
+            wanting = texts if space in keyed else texts & vectors.waiting
+            vectors.forget(source, texts)
+            vectors.want(wanting)
         self.sources[source] = state
-
-    def _forget(self, source: str, keep: Set[tuple[str, str]] = frozenset()) -> None:
-        self.filled = {pair for pair in self.filled if pair[0] != source or pair in keep}
-        self.waiting = {pair for pair in self.waiting if pair[0] != source or pair in keep}
 
     @rule(handle=_handles, source=_sources, texts=_texts, generation=st.integers(0, 9))
     def replace_from_elsewhere(self, handle: int, source: str, texts: list[str], generation: int) -> None:
@@ -147,19 +172,21 @@ class ReplacementMachine(RuleBasedStateMachine):
         expected = {source: before.version if before else None}
         (outcome,) = self.stores[handle].delete_sources(NS, expected, forget=forget)
         assert outcome.chunk_count == (len(before.texts) if before else 0)
-        self._forget(source)
+        for vectors in self.vectors.values():
+            vectors.forget(source, frozenset())
 
-    @rule(handle=_handles, limit=st.integers(1, 5))
-    def fill(self, handle: int, limit: int) -> None:
-        store = self.stores[handle]
-        pending = store.pending_vectors(NS, SPACE, limit=limit)
-        assert {item.text for item in pending} <= {text for _, text in self.waiting}
-        assert all(item.key == key_of(item.text) for item in pending)
-        assert len(pending) >= min(limit, len(self.waiting))
-        store.fill_vectors(NS, SPACE, pending, vectors_of([item.text for item in pending]))
-        self.kept |= {item.text for item in pending}
-        self.filled |= {pair for pair in self.waiting if pair[1] in self.kept}
-        self.waiting -= self.filled
+    @rule(handle=_handles, limit=st.integers(1, 5), space=st.sampled_from((SPACE, SPARSE)))
+    def fill(self, handle: int, limit: int, space: EmbeddingSpace) -> None:
+        if space not in self.vectors:
+            return
+        store, vectors = self.stores[handle], self.vectors[space]
+        pending = store.pending_vectors(NS, space, limit=limit)
+        texts = [item.text for item in pending]
+        assert set(texts) <= {text for _, text in vectors.waiting}
+        assert all(item.key == key_of(item.text, space) for item in pending)
+        assert len(pending) >= min(limit, len(vectors.waiting))
+        store.fill_vectors(NS, space, pending, sparse_of(texts) if space.sparse else vectors_of(texts))
+        vectors.fill(set(texts))
 
     @rule(handle=_handles)
     def hold(self, handle: int) -> None:
@@ -185,7 +212,8 @@ class ReplacementMachine(RuleBasedStateMachine):
     # -- what must hold -------------------------------------------------------------------------------------------
 
     def _moment(self) -> _Moment:
-        return _Moment(dict(self.sources), frozenset(self.filled), self.collections)
+        filled = {space: frozenset(vectors.filled) for space, vectors in self.vectors.items()}
+        return _Moment(dict(self.sources), filled, self.collections)
 
     @invariant()
     def snapshots_show_their_moment(self) -> None:
@@ -219,18 +247,25 @@ class ReplacementMachine(RuleBasedStateMachine):
 
     def _compare_legs(self, snapshot: Snapshot, moment: _Moment, rows: dict[tuple[str, str], str]) -> None:
         analysed = {row: type(self).analyze(text) for row, text in rows.items()}
-        vectors = {row: _half(vectors_of([text])[0]) for row, text in rows.items() if (row[0], text) in moment.filled}
+        dense = {row: _half(vectors_of([text])[0]) for row, text in rows.items() if _has(moment, SPACE, row, text)}
+        sparse = {row: sparse_of([text])[0] for row, text in rows.items() if _has(moment, SPARSE, row, text)}
         matching = {row for row in rows if moment.sources[row[0]].metadata >= 1}
         for text in QUERIES:
             lexical = bm25(analysed, type(self).analyze(text))
-            dense = nearest(vectors, vectors_of([text])[0])
             request = SearchRequest(text=text, vector=vectors_of([text])[0], space=SPACE)
+            if SPARSE in moment.filled:
+                request = replace(request, sparse=sparse_of([text])[0], sparse_space=SPARSE)
             result = snapshot.search(request)
             _same(result.legs["lexical"], lexical)
-            _same(result.legs["dense"], dense)
-            assert result.coverage == (len(vectors) / len(rows) if rows else 1.0)
+            _same(result.legs["dense"], nearest(dense, vectors_of([text])[0]))
+            _same(result.legs.get("sparse", ()), products(sparse, sparse_of([text])[0]))
+            assert result.coverage == (len(dense) / len(rows) if rows else 1.0)
             few = snapshot.search(SearchRequest(text=text, filter=F("m") >= 1, depth=3))
             _same(few.legs["lexical"], [item for item in lexical if item[:2] in matching][:3])
+
+
+def _has(moment: _Moment, space: EmbeddingSpace, row: tuple[str, str], text: str) -> bool:
+    return (row[0], text) in moment.filled.get(space, ())
 
 
 def _half(vector: Any) -> Any:
