@@ -26,7 +26,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-@pytest.mark.parametrize("page", ["README.md", "docs/guide.md"])
+@pytest.mark.parametrize("page", ["README.md", "docs/guide.md", "docs/recipes.md"])
 def test_page_runs(page: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     text = (ROOT / page).read_text(encoding="utf-8")
     blocks = list(_BLOCK.finditer(text))

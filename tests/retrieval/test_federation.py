@@ -36,10 +36,10 @@ def rankings(given: Sequence[tuple[Sequence[str], float]], query: str = "q") -> 
 @given(st.lists(st.tuples(lists, weights), min_size=1, max_size=4))
 def test_fusion_is_the_weighted_sum_of_reciprocal_ranks(given: list[tuple[list[str], float]]) -> None:
     hits = fused(rankings(given))
-    best = math.fsum(weight / 61 for _, weight in given)
+    best = math.fsum(weight / 11 for _, weight in given)
     assert {hit.chunk_id for hit in hits} == {name for found, _ in given for name in found}
     for hit in hits:
-        share = [weight / (61 + found.index(hit.chunk_id)) for found, weight in given if hit.chunk_id in found]
+        share = [weight / (11 + found.index(hit.chunk_id)) for found, weight in given if hit.chunk_id in found]
         assert hit.score == math.fsum(share) / best
         assert 0 < hit.score <= 1
         assert len(hit.provenance.per_source) == len(share)
@@ -84,6 +84,15 @@ def test_duplicates_are_one_hit_with_every_source_named() -> None:
         ("docs", "success", 2),
         ("tickets", "success", 1),
     ]
+
+
+def test_a_light_source_is_not_shut_out() -> None:
+    docs = make_source("docs", [make_hit(f"d{number:02}", score=-number) for number in range(30)])
+    tickets = make_source("tickets", [make_hit("t")])
+    hits = Recipe(id="r", retriever=[docs, {"retriever": tickets, "weight": 0.5}], steps=[retrieve(limit=25)]).retrieve(
+        "q"
+    )
+    assert names(hits).index("t") == 12
 
 
 def test_namespaces_keep_hits_apart() -> None:

@@ -125,7 +125,7 @@ def test_several_queries_are_fused_and_told() -> None:
     hits = Recipe(id="r", retriever=source, model=model, steps=[fanout(), retrieve()]).retrieve("q")
     assert names(hits) == ["b", "a", "c"]
     assert hits[0].provenance.matched_queries == ("other", "q")
-    assert hits[0].score == hits[0].provenance.fused_score == pytest.approx((1 / 61 + 1 / 62) / (2 / 61))
+    assert hits[0].score == hits[0].provenance.fused_score == pytest.approx((1 / 11 + 1 / 12) / (2 / 11))
     assert hits[0].provenance.raw_score == 10.0
 
 

@@ -1,0 +1,105 @@
+"""What a recipe gains over its legs: nDCG@10 and recall@100 of words, vectors, both, and both with the reranker that
+needs no model.
+
+    python benchmarks/recipes/quality.py                          # every set, and questions across languages
+    python benchmarks/recipes/quality.py --store /tmp/judged scifact   # keep the stores: vectors are made once
+
+The sets, the chunks (one a document, its title before it) and the measures are those of ``benchmarks/retrieval``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import platform
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "retrieval"))
+
+from judged import JudgedSet, load, names
+from metrics import ndcg, recall
+from run import DATA, DEPTH, Whole, documents, mean
+
+import florilege
+from florilege import Corpus, Pipeline, Recipe
+from florilege.retrieval import rerank, rerankers, retrieve
+
+ACROSS = ("xquad-en@xquad-de", "xquad-en@xquad-es", "xquad-de@xquad-en", "xquad-zh@xquad-en")
+"""Questions in one language over documents in another."""
+
+
+def columns(corpus: Corpus) -> dict[str, Any]:
+    """What is compared: retrievers and a recipe, by name."""
+    steps = [retrieve(limit=DEPTH), rerank(engine=rerankers.lexical())]
+    return {
+        "lexical": corpus.retriever(mode="lexical"),
+        "dense": corpus.retriever(mode="dense"),
+        "hybrid": corpus.retriever(),
+        "hybrid+rerank": Recipe(id="reranked", retriever=corpus.retriever(), steps=steps),
+    }
+
+
+def rankings(retriever: Any, judged: JudgedSet) -> tuple[list[list[str]], float]:
+    """The ranking of every query, and the median milliseconds of one."""
+    found, times = [], []
+    for query in judged.queries:
+        started = time.perf_counter()
+        hits = retriever.retrieve(query["text"], limit=DEPTH, filter=query.get("filter"))
+        times.append(1000 * (time.perf_counter() - started))
+        found.append(list(dict.fromkeys(hit.source_id for hit in hits)))
+    return found, statistics.median(times)
+
+
+def report(name: str, root: Path, data: Path) -> dict[str, tuple[float, float]]:
+    """Index one set, ask it, print its line; the measures by column."""
+    judged = load(data, name)
+    with florilege.open(root / judged.corpus, pipeline=Pipeline(chunker=Whole())) as corpus:
+        result = corpus.sync(documents(judged))
+        if result.failed:
+            raise SystemExit(f"{name}: {result.failed} documents failed: {result.sources[0].error}")
+        measured, times = {}, []
+        for column, retriever in columns(corpus).items():
+            found, median = rankings(retriever, judged)
+            measured[column] = (mean(ndcg, judged, found, 10), mean(recall, judged, found, 100))
+            times.append(median)
+    told = "  ".join(f"{gain:.3f} {reached:.3f}" for gain, reached in measured.values())
+    print(f"{name:22} {len(judged.queries):5}  {told}   {' '.join(f'{ms:.1f}' for ms in times)}", flush=True)
+    return measured
+
+
+def averages(rows: Sequence[dict[str, tuple[float, float]]]) -> str:
+    """The mean of each column over the sets."""
+    keys = rows[0].keys()
+    return "  ".join(
+        f"{statistics.fmean(row[key][0] for row in rows):.3f} {statistics.fmean(row[key][1] for row in rows):.3f}"
+        for key in keys
+    )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("sets", nargs="*", help="names of sets, or QUERIES@CORPUS (default: all)")
+    parser.add_argument("--data", type=Path, default=DATA, help="folder of judged sets (default: beside the checkout)")
+    parser.add_argument("--store", type=Path, help="folder to keep the stores in (default: a temporary one)")
+    options = parser.parse_args()
+    if not options.data.is_dir():
+        parser.error(f"no folder {options.data}: give one with --data")
+    print(f"florilege {florilege.__version__}, Python {platform.python_version()}, {sys.platform}")
+    print("nDCG@10 and recall@100 of each; median milliseconds a query at the end\n")
+    print(f"{'set':22} {'asked':>5}  {'lexical':11}  {'dense':11}  {'hybrid':11}  {'hybrid+rerank':13}")
+    with tempfile.TemporaryDirectory() as scratch:
+        root = options.store or Path(scratch)
+        own = options.sets or [*names(options.data), *ACROSS]
+        rows = {name: report(name, root, options.data) for name in own}
+    within = [row for name, row in rows.items() if "@" not in name]
+    if len(within) > 1:
+        print(f"{'mean within a language':22} {len(within):5}  {averages(within)}")
+
+
+if __name__ == "__main__":
+    main()
