@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from florilege.stores.resident.postings import NEVER, Ints, Mask, Weights, Words
+from florilege.stores.resident.inverted import NEVER, Ints, Mask
+from florilege.stores.resident.postings import Weights, Words
 
 
 class Codes:
@@ -43,12 +44,12 @@ class Codes:
 
     def kept(self, keep: Mask) -> Codes:
         """The vectors of those rows."""
-        return self._made(self.since[keep], self.codes[keep], self.scale[keep], self.half[keep])
+        return self.of(self.since[keep], self.codes[keep], self.scale[keep], self.half[keep])
 
     @classmethod
     def joined(cls, parts: Sequence[Codes]) -> Codes:
         """The vectors of several blocks, one after the other."""
-        return cls._made(
+        return cls.of(
             np.concatenate([part.since for part in parts]),
             np.concatenate([part.codes for part in parts]),
             np.concatenate([part.scale for part in parts]),
@@ -56,7 +57,8 @@ class Codes:
         )
 
     @classmethod
-    def _made(cls, since: Ints, codes: Any, scale: Any, half: Any) -> Codes:
+    def of(cls, since: Ints, codes: Any, scale: Any, half: Any) -> Codes:
+        """From arrays there are."""
         made = cls.__new__(cls)
         made.since, made.codes, made.scale, made.half = since, codes, scale, half
         return made
@@ -81,7 +83,10 @@ class View:
 
 @dataclass(slots=True, eq=False)
 class Block:
-    """Some rows: their keys, their sources' and metadata's keys, their lives, and what legs need of them."""
+    """Some rows: their keys, their sources' and metadata's keys, their lives, and what legs need of them.
+
+    A block that lies in a file says what was true ``sealed`` (a sequence number) ago; 0 for all others.
+    """
 
     row: Ints
     source: Ints
@@ -93,6 +98,7 @@ class Block:
     weights: dict[int, Weights] = field(default_factory=dict)
     columns: dict[Any, Any] = field(default_factory=dict)
     order: Ints | None = None
+    sealed: int = 0
     settled: int = 0
     """The last sequence number at which a row was born or died: from there on nothing changes to the eye."""
     _view: View | None = None

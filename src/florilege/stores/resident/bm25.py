@@ -10,8 +10,9 @@ import numpy as np
 import numpy.typing as npt
 
 from florilege.stores.resident.blocks import Block, View
+from florilege.stores.resident.inverted import Ints, Mask, Posting
 from florilege.stores.resident.legs import NONE, Found, best_of
-from florilege.stores.resident.postings import Ints, Mask, Posting, Words
+from florilege.stores.resident.postings import Words
 
 K1 = 0.9
 B = 0.4

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from florilege.stores.resident.blocks import Block
-from florilege.stores.resident.postings import Ints, Mask
+from florilege.stores.resident.inverted import Ints, Mask
 
 GATHER_SHARE = 0.2
 """Below this share of matching rows their codes are gathered first, instead of scanning all."""

@@ -15,7 +15,7 @@ from florilege.model.filters import SYSTEM_FIELDS, And, Condition, Filter, Not, 
 from florilege.model.matching import MISSING, holds, lookup
 from florilege.stores.fields import Fields
 from florilege.stores.resident.blocks import Block
-from florilege.stores.resident.postings import Ints, Mask
+from florilege.stores.resident.inverted import Ints, Mask
 
 _KEPT_MASKS = 64
 _SOURCE = ("$source_id",)

@@ -8,34 +8,48 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-Ints = npt.NDArray[np.int64]
-Mask = npt.NDArray[np.bool_]
-Ids = npt.NDArray[np.uint32]
-Posting = tuple[npt.NDArray[np.int32], npt.NDArray[Any]]
-
-NEVER = np.iinfo(np.int64).max
-"""A sequence number that does not come."""
+from florilege.stores.resident.inverted import NEVER, Ids, Ints, Inverted, Mask, Posting, offsets_of
 
 _SCANS_BEFORE_INVERSION = 24
 _TABLE_IDS = 1 << 24
 
 
 class Postings:
-    """Row i holds ``ids[offsets[i]:offsets[i + 1]]`` with the ``values`` beside them.
+    """Row i holds ``ids[offsets[i]:offsets[i + 1]]`` with the ``values`` beside them, and what ``base`` says of it.
 
     The postings of an id are found by one pass over all ids and kept; after some passes the whole is inverted once.
+    What is in ``base`` is inverted already.
     """
 
-    def __init__(self, offsets: Ints, ids: Ids, values: npt.NDArray[Any]) -> None:
+    def __init__(self, offsets: Ints, ids: Ids, values: npt.NDArray[Any], base: Inverted | None = None) -> None:
         self.offsets = offsets
         self.ids = ids
         self.values = values
+        self.base = base
         self._postings: dict[int, Posting] = {}
         self._scans = 0
-        self._order: tuple[npt.NDArray[np.int32], npt.NDArray[Any], Ids, Ints] | None = None
+        self._order: Inverted | None = None
 
     def postings(self, ids: Sequence[int]) -> list[Posting]:
-        """For each id the positions of the rows that hold it, ascending, and its values there."""
+        """For each id the positions of the rows that hold it, and its values there.
+
+        Positions ascend, those of ``base`` before the others.
+        """
+        if self.base is None:
+            return self._own(ids)
+        if not len(self.ids):
+            return [self.base.of(id) for id in ids]
+        return [
+            (np.concatenate([known[0], more[0]]), np.concatenate([known[1], more[1]]))
+            for known, more in zip(map(self.base.of, ids), self._own(ids), strict=True)
+        ]
+
+    def inverted(self) -> Inverted:
+        """All of it by id."""
+        own = self._order or self._invert()
+        return own if self.base is None else Inverted.joined([self.base, own])
+
+    def _own(self, ids: Sequence[int]) -> list[Posting]:
         if self._order is None and (missing := [id for id in ids if id not in self._postings]):
             self._scans += 1
             if self._scans > _SCANS_BEFORE_INVERSION:
@@ -45,14 +59,7 @@ class Postings:
                 self._scan(missing)
         if self._order is None:
             return [self._postings[id] for id in ids]
-        positions, values, distinct, starts = self._order
-        found = []
-        for id in ids:
-            place = int(np.searchsorted(distinct, id))
-            hit = place < len(distinct) and distinct[place] == id
-            part = slice(int(starts[place]), int(starts[place + 1])) if hit else slice(0, 0)
-            found.append((positions[part], values[part]))
-        return found
+        return [self._order.of(id) for id in ids]
 
     def _scan(self, ids: Sequence[int]) -> None:
         places = np.flatnonzero(_among(self.ids, ids))
@@ -63,11 +70,11 @@ class Postings:
             mine = which == id
             self._postings[id] = rows[mine], values[mine]
 
-    def _invert(self) -> tuple[npt.NDArray[np.int32], npt.NDArray[Any], Ids, Ints]:
+    def _invert(self) -> Inverted:
         order = np.argsort(self.ids, kind="stable")
         rows = np.repeat(np.arange(len(self.offsets) - 1, dtype=np.int32), np.diff(self.offsets))
         distinct, starts = np.unique(self.ids[order], return_index=True)
-        return rows[order], self.values[order], distinct, np.append(starts, len(order))
+        return Inverted(distinct, np.append(starts, len(order)), rows[order], self.values[order])
 
     def of(self, keep: Mask) -> Postings:
         """The entries of those rows."""
@@ -82,8 +89,15 @@ class Postings:
 class Words(Postings):
     """The lexemes of a block's rows: term numbers, how often each stands in a row, and the rows' lengths in terms."""
 
-    def __init__(self, lengths: Ints, offsets: Ints, terms: Ids, counts: npt.NDArray[np.uint16]) -> None:
-        super().__init__(offsets, terms, counts)
+    def __init__(
+        self,
+        lengths: Ints,
+        offsets: Ints,
+        terms: Ids,
+        counts: npt.NDArray[np.uint16],
+        base: Inverted | None = None,
+    ) -> None:
+        super().__init__(offsets, terms, counts, base)
         self.lengths = lengths
         self.scores: object = None
         """What a ranking function keeps beside the words."""
@@ -104,6 +118,11 @@ class Words(Postings):
         )
 
     @classmethod
+    def sealed(cls, lengths: Ints, base: Inverted) -> Words:
+        """From lexemes inverted already."""
+        return cls(lengths, *_nothing(len(lengths), base.values.dtype), base)
+
+    @classmethod
     def joined(cls, parts: Sequence[Words]) -> Words:
         """The lexemes of several blocks, one after the other."""
         return cls(np.concatenate([part.lengths for part in parts]), *_joined(parts))
@@ -112,8 +131,15 @@ class Words(Postings):
 class Weights(Postings):
     """The sparse vectors of a block's rows in one space; a row has one from ``since`` on. Never changed once made."""
 
-    def __init__(self, since: Ints, offsets: Ints, ids: Ids, weights: npt.NDArray[np.float32]) -> None:
-        super().__init__(offsets, ids, weights)
+    def __init__(
+        self,
+        since: Ints,
+        offsets: Ints,
+        ids: Ids,
+        weights: npt.NDArray[np.float32],
+        base: Inverted | None = None,
+    ) -> None:
+        super().__init__(offsets, ids, weights, base)
         self.since = since
 
     def filled(self, positions: Ints, since: Ints, entries: Postings) -> Weights:
@@ -132,6 +158,7 @@ class Weights(Postings):
             offsets_of(merged),
             np.concatenate([self.ids, new.ids])[order],
             np.concatenate([self.values, new.values])[order],
+            self.base,
         )
 
     def kept(self, keep: Mask) -> Weights:
@@ -141,8 +168,12 @@ class Weights(Postings):
     @classmethod
     def none(cls, count: int) -> Weights:
         """So many rows without a vector."""
-        empty = np.zeros(count + 1, dtype=np.int64)
-        return cls(np.full(count, NEVER), empty, np.empty(0, dtype=np.uint32), np.empty(0, dtype=np.float32))
+        return cls(np.full(count, NEVER), *_nothing(count, np.dtype(np.float32)))
+
+    @classmethod
+    def sealed(cls, since: Ints, base: Inverted) -> Weights:
+        """From vectors inverted already."""
+        return cls(since, *_nothing(len(since), base.values.dtype), base)
 
     @classmethod
     def joined(cls, parts: Sequence[Weights]) -> Weights:
@@ -168,8 +199,6 @@ def _joined(parts: Sequence[Postings]) -> tuple[Ints, Ids, npt.NDArray[Any]]:
     )
 
 
-def offsets_of(sizes: Ints) -> Ints:
-    """Where rows of these sizes begin, and where the last one ends."""
-    offsets = np.zeros(len(sizes) + 1, dtype=np.int64)
-    np.cumsum(sizes, out=offsets[1:])
-    return offsets
+def _nothing(rows: int, dtype: npt.DTypeLike) -> tuple[Ints, Ids, npt.NDArray[Any]]:
+    """The entries of so many rows that hold none."""
+    return np.zeros(rows + 1, dtype=np.int64), np.empty(0, dtype=np.uint32), np.empty(0, dtype=dtype)

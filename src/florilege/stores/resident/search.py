@@ -16,8 +16,9 @@ from florilege.model.filters import Filter
 from florilege.stores.resident import legs
 from florilege.stores.resident.blocks import Block, Codes
 from florilege.stores.resident.bm25 import lexical
+from florilege.stores.resident.inverted import Mask
 from florilege.stores.resident.masks import Masks
-from florilege.stores.resident.postings import Mask, Weights
+from florilege.stores.resident.postings import Weights
 from florilege.stores.resident.residents import Resident
 
 Terms = Callable[[str], tuple[list[int], dict[str, Any]]]

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Sequence
 from pathlib import Path
 
 from florilege.interfaces.stores import Findings
 from florilege.model.errors import ConfigError
 from florilege.stores.sqlite.connection import Database
+from florilege.stores.sqlite.segments.listing import Listed, every, forget
 from florilege.stores.sqlite.writing.rows import add_change
 from florilege.stores.sqlite.writing.vocabulary import Vocabulary, lexemes
 from florilege.stores.terms import TextAnalyzer, count_terms
@@ -58,17 +60,34 @@ def check(database: Database, analyzer: TextAnalyzer) -> Findings:
             (count,) = connection.execute(query).fetchone()
             if count:
                 findings.append(f"{count} {what}")
+        parts = every(connection)
         known = analyzer_version(connection)
         if known not in (None, analyzer.version):
             notes.append(
                 f"words were analysed by version {known}, this is {analyzer.version}: the next write analyses them anew"
             )
+    notes += _damaged(database, parts)
     if sqlite3.sqlite_version_info < (3, 51, 3):
         notes.append(
             f"SQLite {sqlite3.sqlite_version} has the WAL-reset bug fixed in 3.51.3; "
             "the store avoids it as long as nothing else writes to store.db"
         )
     return Findings(findings, notes)
+
+
+def _damaged(database: Database, parts: Sequence[Listed]) -> list[str]:
+    """Notes on files that are not what was written. One that has been replaced meanwhile is nobody's fault."""
+    from florilege.stores.resident.segments import checksum
+
+    bad = [part for part in parts if checksum(part.path(database.folder)) != part.checksum]
+    with database.read() as connection:
+        still = {part.name for part in every(connection)}
+    return [
+        f"segment {part.name} is missing or damaged: searches read its rows from the database; `florilege repair`"
+        " or the next write makes it anew"
+        for part in bad
+        if part.name in still
+    ]
 
 
 def backup(database: Database, target: Path) -> None:
@@ -80,6 +99,7 @@ def backup(database: Database, target: Path) -> None:
         copy = sqlite3.connect(target / "store.db", isolation_level=None)
         try:
             connection.backup(copy, pages=4096, sleep=0.001)
+            forget(copy)
         finally:
             copy.close()
 
@@ -122,4 +142,5 @@ def settle_words(database: Database, analyzer: TextAnalyzer, vocabulary: Vocabul
         connection.execute("INSERT OR REPLACE INTO meta (key, value) VALUES ('analyzer', ?)", (analyzer.version,))
         if known is not None:
             add_change(connection, "lexemes", None)
+            forget(connection)
     return done

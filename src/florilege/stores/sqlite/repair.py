@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from florilege.stores import codecs
 from florilege.stores.sqlite.connection import Database
+from florilege.stores.sqlite.segments.listing import forget
 from florilege.stores.sqlite.writing import rows as sql
 from florilege.stores.sqlite.writing.vocabulary import Vocabulary, lexemes
 from florilege.stores.terms import TextAnalyzer, count_terms
@@ -46,6 +47,7 @@ def repair(database: Database, analyzer: TextAnalyzer, vocabulary: Vocabulary, n
             _retire(connection, namespace, source, generation)
         _bury_orphans(connection, namespace)
         _trim(connection)
+        forget(connection)
     return [source_id for _, source_id, _ in damaged]
 
 
@@ -121,3 +123,4 @@ def _analyse(
             [(row, *word) for word, (row, _, _) in zip(words, found, strict=True)],
         )
         sql.add_change(connection, "lexemes", None)
+        forget(connection)

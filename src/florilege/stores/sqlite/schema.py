@@ -18,7 +18,7 @@ from florilege.model.errors import ConfigError, Corrupt
 APPLICATION_ID = 0x464C4F52
 """``FLOR`` in the header of every store.db."""
 
-VERSION = 2
+VERSION = 3
 
 _MAGIC = b"SQLite format 3\x00"
 
@@ -178,7 +178,28 @@ _MIGRATIONS: dict[int, str] = {
     1: """
 ALTER TABLE namespace ADD COLUMN sparse_space TEXT;
 ALTER TABLE space ADD COLUMN sparse INTEGER NOT NULL DEFAULT 0;
-"""
+""",
+    2: """
+INSERT INTO meta (key, value) VALUES ('store', lower(hex(randomblob(16))));
+CREATE TABLE segment (
+    name TEXT PRIMARY KEY,
+    ns INTEGER NOT NULL,
+    first INTEGER NOT NULL,
+    last INTEGER NOT NULL,
+    low INTEGER NOT NULL,
+    sealed INTEGER NOT NULL,
+    rows INTEGER NOT NULL,
+    size INTEGER NOT NULL,
+    checksum BLOB NOT NULL
+) WITHOUT ROWID;
+CREATE TABLE grave (
+    ns INTEGER NOT NULL,
+    died INTEGER NOT NULL,
+    row INTEGER NOT NULL,
+    born INTEGER NOT NULL,
+    PRIMARY KEY (ns, died, row)
+) WITHOUT ROWID;
+""",
 }
 """What brings a store of version n to n + 1."""
 

@@ -32,6 +32,7 @@ from florilege.stores.sqlite.leases import Leases
 from florilege.stores.sqlite.ledger import Ledger
 from florilege.stores.sqlite.reading.snapshot import Pinned, SQLiteSnapshot
 from florilege.stores.sqlite.repair import lost_chunks
+from florilege.stores.sqlite.segments.sealing import SEAL_ROWS, Sealer
 from florilege.stores.sqlite.spaces import Spaces
 from florilege.stores.sqlite.vectors import Vectors
 from florilege.stores.sqlite.writing.collect import RETENTION_SECONDS, VECTOR_SECONDS, collect
@@ -48,8 +49,9 @@ class SQLiteStore:
     ``create`` makes a missing folder; ``read_only`` opens for search alone, from media that cannot be written too.
     ``fields`` declares metadata fields and their kinds (``{"year": int, "due": datetime}``). ``analyzer`` turns text
     into terms (default: :class:`florilege.text.lexical.Analyzer`). ``batch_chunks`` are written in one transaction; a
-    source of more is staged in several. Share one among threads; a forked child may go on
-    using it. Raises NotFound (code ``no_store``), :class:`florilege.model.errors.Corrupt` for a damaged file and
+    source of more is staged in several. More than ``seal_rows`` rows outside any segment file become one. Share one
+    among threads; a forked child may go on using it. Raises NotFound (code ``no_store``),
+    :class:`florilege.model.errors.Corrupt` for a damaged file and
     :class:`florilege.model.errors.ConfigError` for something that is no store, or a newer one.
     """
 
@@ -70,15 +72,17 @@ class SQLiteStore:
         fields: Mapping[str, type | str] | None = None,
         analyzer: TextAnalyzer | None = None,
         batch_chunks: int = BATCH_CHUNKS,
+        seal_rows: int = SEAL_ROWS,
     ) -> None:
         self.path = Path(path).expanduser().absolute()
         self._database = Database(self.path, create=create, read_only=read_only)
         self._fields = Fields(fields)
         self._given_analyzer = analyzer
-        self._writer = Writer(self._database, self._analyzer, batch_chunks)
+        sealer = Sealer(self._database, seal_rows)
+        self._writer = Writer(self._database, self._analyzer, batch_chunks, sealer)
         self._ledger = Ledger(self._database)
         self._leases = Leases(self._database)
-        self._vectors = Vectors(self._database)
+        self._vectors = Vectors(self._database, sealer)
         self._spaces = Spaces(self._database)
         self._cache = StageResults(self._database)
         self._forget()

@@ -13,6 +13,7 @@ from florilege.model.failpoints import failpoint
 from florilege.stores import codecs
 from florilege.stores.sqlite.connection import Database
 from florilege.stores.sqlite.leases import check_fence
+from florilege.stores.sqlite.segments.sealing import Sealer
 from florilege.stores.sqlite.writing.rows import add_change, namespace_key, space_key, vector_keys
 
 _WAITING = (
@@ -37,8 +38,9 @@ def column_of(space: EmbeddingSpace, leg: VectorLeg) -> str:
 class Vectors:
     """The verbs that keep vectors."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, sealer: Sealer) -> None:
         self._database = database
+        self._sealer = sealer
 
     def bind(self, namespace: str, space: EmbeddingSpace, leg: VectorLeg) -> None:
         """See :meth:`florilege.interfaces.stores.DataStore.bind_space`."""
@@ -141,6 +143,7 @@ class Vectors:
                     "DELETE FROM embed_queue WHERE space = ? AND row = ?", [(pk, row) for row, _ in waiting]
                 )
             failpoint("fill")
+        self._sealer.tend(namespace, len(waiting))
         return len(waiting)
 
 

@@ -13,11 +13,17 @@ import numpy as np
 
 from florilege.stores import codecs
 from florilege.stores.fields import Fields
+from florilege.stores.resident import segments
+from florilege.stores.resident.blocks import Block
+from florilege.stores.resident.feeds import Sealed, SparseVectors, Superseded, Vectors
+from florilege.stores.resident.inverted import NEVER, Ints, offsets_of
+from florilege.stores.resident.loading import Legs, load
 from florilege.stores.resident.masks import Masks
-from florilege.stores.resident.postings import NEVER, Ints, Postings, Words, offsets_of
-from florilege.stores.resident.residents import Resident, SparseVectors, Vectors
+from florilege.stores.resident.postings import Postings, Words
+from florilege.stores.resident.residents import Resident
 from florilege.stores.resident.search import Search
 from florilege.stores.sqlite.connection import Database
+from florilege.stores.sqlite.segments.listing import listed, store_id
 
 _VECTORS_OF = (
     "SELECT v.row, v.seq, x.data FROM json_each(?) j CROSS JOIN row_vector v ON v.row = j.value AND v.space = ?"
@@ -32,23 +38,66 @@ _VECTORS_SINCE = (
 class SQLiteFeed:
     """See :class:`florilege.stores.resident.residents.Feed`."""
 
-    def __init__(self, connection: sqlite3.Connection, namespace: int) -> None:
+    def __init__(self, connection: sqlite3.Connection, namespace: int, database: Database) -> None:
         self._connection = connection
         self._namespace = namespace
+        self._database = database
         (self.newest,) = connection.execute("SELECT coalesce(max(seq), 0) FROM change").fetchone()
+        (self.horizon,) = connection.execute(
+            "SELECT coalesce((SELECT value FROM meta WHERE key = 'horizon'), 0)"
+        ).fetchone()
 
-    def rows(self, after: int, alive_after: int) -> tuple[Ints, Ints, Ints, Ints, Ints]:
+    def sealed(self, alive_after: int) -> list[Sealed]:
+        store = store_id(self._connection)
+        found = []
+        for part in listed(self._connection, self._namespace):
+            if part.low > alive_after:
+                continue
+            try:
+                block = segments.sealed(part.path(self._database.folder), store, part.rows, part.size)
+            except segments.Unfit:
+                with self._database.read() as connection:
+                    if part not in listed(connection, self._namespace):
+                        raise Superseded from None
+                continue
+            block.sealed = part.sealed
+            found.append(Sealed(part.first, part.last, block))
+        return found
+
+    def everything(self, alive_after: int, first: int, last: int) -> list[Block]:
+        """The rows born in a span with all their legs, of the spaces any of them has a vector of."""
+        spaces = self._connection.execute("SELECT pk, sparse FROM space").fetchall()
+        legs = Legs(
+            True,
+            frozenset(pk for pk, sparse in spaces if not sparse),
+            frozenset(pk for pk, sparse in spaces if sparse),
+        )
+        blocks = load(self, alive_after, legs, first, last)
+        for pk, _ in spaces:
+            holders = [block.codes.get(pk) or block.weights[pk] for block in blocks]
+            if all((holder.since == NEVER).all() for holder in holders):
+                for block in blocks:
+                    block.codes.pop(pk, None)
+                    block.weights.pop(pk, None)
+        return blocks
+
+    def rows(self, after: int, upto: int, alive_after: int) -> tuple[Ints, Ints, Ints, Ints, Ints]:
         row, source, metadata, born, died = self._columns(
             "SELECT r.pk, r.source, r.metadata, g.published_seq, coalesce(r.died, ?1)"
             " FROM generation g CROSS JOIN row r ON r.first_gen = g.pk"
-            " WHERE g.ns = ?2 AND g.published_seq > ?3 AND coalesce(r.died, ?1) > ?4",
-            (NEVER, self._namespace, after, alive_after),
+            " WHERE g.ns = ?2 AND g.published_seq > ?3 AND g.published_seq <= ?4 AND coalesce(r.died, ?1) > ?5",
+            (NEVER, self._namespace, after, upto, alive_after),
             5,
         )
         return row, source, metadata, born, died
 
     def died(self, after: int) -> tuple[Ints, Ints]:
-        row, died = self._columns("SELECT pk, died FROM row WHERE died > ?", (after,), 2)
+        row, died = self._columns(
+            "SELECT pk, died FROM row WHERE died > ?1"
+            " UNION ALL SELECT row, died FROM grave WHERE ns = ?2 AND died > ?1",
+            (after, self._namespace),
+            2,
+        )
         return row, died
 
     def words(self, rows: Ints) -> tuple[Ints, Words]:
@@ -112,7 +161,7 @@ def feed_of(database: Database, namespace: int) -> Callable[[], AbstractContextM
     @contextmanager
     def moment() -> Iterator[SQLiteFeed]:
         with database.view() as connection:
-            yield SQLiteFeed(connection, namespace)
+            yield SQLiteFeed(connection, namespace, database)
 
     return moment
 

@@ -12,6 +12,7 @@ from florilege.stores import codecs
 from florilege.stores.rules import doomed
 from florilege.stores.sqlite.connection import Database
 from florilege.stores.sqlite.leases import check_fence
+from florilege.stores.sqlite.segments.listing import bury
 from florilege.stores.sqlite.writing import rows as sql
 
 RETENTION_SECONDS = 600.0
@@ -115,6 +116,7 @@ def _remove(connection: sqlite3.Connection, batch: Iterable[tuple[int, int]]) ->
             (doomed if generation in generations else held).update(row for (row,) in rows)
             if generation in generations:
                 horizon = max(horizon, retired_seq)
+        bury(connection, doomed - held)
         sql.delete_rows(connection, doomed - held)
         for generation in sorted(generations):
             sql.delete_generation(connection, generation)

@@ -21,6 +21,7 @@ from florilege.stores.sqlite.connection import LOCK_SECONDS, Database
 from florilege.stores.sqlite.leases import check_fence
 from florilege.stores.sqlite.maintenance import settle_words
 from florilege.stores.sqlite.repair import repair
+from florilege.stores.sqlite.segments.sealing import Sealer
 from florilege.stores.sqlite.writing import publication
 from florilege.stores.sqlite.writing import rows as sql
 from florilege.stores.sqlite.writing.prepare import prepare
@@ -37,8 +38,11 @@ _Publish = Callable[[str, Sequence[SourceWrite], Fence | None], list[WriteOutcom
 class Writer:
     """The verbs that publish and retire."""
 
-    def __init__(self, database: Database, analyzer: Callable[[], TextAnalyzer], batch_chunks: int) -> None:
+    def __init__(
+        self, database: Database, analyzer: Callable[[], TextAnalyzer], batch_chunks: int, sealer: Sealer
+    ) -> None:
         self._database = database
+        self._sealer = sealer
         self._analyzer = analyzer
         self._batch = batch_chunks
         self._vocabulary = Vocabulary()
@@ -56,6 +60,7 @@ class Writer:
             else:
                 outcomes += self._replanned(self._publish_group, namespace, group, fence)
             failpoint("publish.after")
+            self._sealer.tend(namespace, sum(len(write.chunks) for write in group))
         return outcomes
 
     def delete(
@@ -88,6 +93,7 @@ class Writer:
                 assert ns is not None
                 outcomes.append(publication.delete(connection, ns, source_id, active, forget, run_id))
             failpoint("delete")
+        self._sealer.tend(namespace, sum(outcome.chunk_count for outcome in outcomes))
         return outcomes
 
     # -- staging and publishing -----------------------------------------------------------------------------------
