@@ -19,11 +19,7 @@ class StageResults:
 
     def get(self, keys: Sequence[bytes]) -> dict[bytes, bytes]:
         """See :meth:`florilege.interfaces.stores.DataStore.get_cached`."""
-        return self._database.read(
-            lambda connection: dict(
-                connection.execute("SELECT key, value FROM stage_cache WHERE key = ANY(%s)", (list(keys),)).fetchall()
-            )
-        )
+        return dict(self._database.fetch("SELECT key, value FROM stage_cache WHERE key = ANY(%s)", (list(keys),)))
 
     def put(self, items: Mapping[bytes, bytes]) -> None:
         """See :meth:`florilege.interfaces.stores.DataStore.put_cached`."""

@@ -105,13 +105,11 @@ class Leases:
     def runs(self, namespace: str, corpus_id: str | None, limit: int) -> list[RunRecord]:
         """See :meth:`florilege.interfaces.stores.DataStore.runs`."""
         corpus = None if corpus_id is None else escape(corpus_id)
-        found = self._database.read(
-            lambda connection: connection.execute(
-                "SELECT r.id, r.corpus_id, r.started_at, r.ended_at, r.counts, r.facts FROM run r"
-                " JOIN namespace n ON n.pk = r.ns WHERE n.name = %s AND (%s::text IS NULL OR r.corpus_id = %s)"
-                " ORDER BY r.id DESC LIMIT %s",
-                (escape(namespace), corpus, corpus, limit),
-            ).fetchall()
+        found = self._database.fetch(
+            "SELECT r.id, r.corpus_id, r.started_at, r.ended_at, r.counts, r.facts FROM run r"
+            " JOIN namespace n ON n.pk = r.ns WHERE n.name = %s AND (%s::text IS NULL OR r.corpus_id = %s)"
+            " ORDER BY r.id DESC LIMIT %s",
+            (escape(namespace), corpus, corpus, limit),
         )
         return [
             RunRecord(

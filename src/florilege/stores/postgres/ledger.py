@@ -30,10 +30,8 @@ class Ledger:
 
     def get(self, namespace: str, source_ids: Sequence[str]) -> dict[str, SourceRecord]:
         """See :meth:`florilege.interfaces.stores.DataStore.get_sources`."""
-        rows = self._database.read(
-            lambda connection: connection.execute(
-                f"{_SELECT} AND s.source_id = ANY(%s)", (escape(namespace), list(map(escape, source_ids)))
-            ).fetchall()
+        rows = self._database.fetch(
+            f"{_SELECT} AND s.source_id = ANY(%s)", (escape(namespace), list(map(escape, source_ids)))
         )
         found = {unescape(row[0]): _record(row) for row in rows}
         return {source_id: found[source_id] for source_id in dict.fromkeys(source_ids) if source_id in found}
@@ -56,7 +54,7 @@ class Ledger:
             query, values = f"{query} AND s.source_id > %s", [*values, escape(cursor)]
         query += " ORDER BY s.source_id LIMIT %s"
         size = None if limit is None else limit + 1
-        rows = self._database.read(lambda connection: connection.execute(query, [*values, size]).fetchall())
+        rows = self._database.fetch(query, [*values, size])
         records = [_record(row) for row in rows[: len(rows) if limit is None else limit]]
         more = limit is not None and len(rows) > limit
         return records, records[-1].source_id if more and records else None
@@ -75,13 +73,11 @@ class Ledger:
 
     def history(self, namespace: str, source_id: str) -> list[GenerationRecord]:
         """See :meth:`florilege.interfaces.stores.DataStore.history`: one record a generation, at its last revision."""
-        rows = self._database.read(
-            lambda connection: connection.execute(
-                "SELECT g.number, g.revision, g.chunk_count, g.content_hash, g.published_at, g.retired_at, g.pinned"
-                " FROM namespace n JOIN source s ON s.ns = n.pk JOIN generation g ON g.source = s.pk"
-                " WHERE n.name = %s AND s.source_id = %s AND g.published_seq IS NOT NULL ORDER BY g.published_seq",
-                (escape(namespace), escape(source_id)),
-            ).fetchall()
+        rows = self._database.fetch(
+            "SELECT g.number, g.revision, g.chunk_count, g.content_hash, g.published_at, g.retired_at, g.pinned"
+            " FROM namespace n JOIN source s ON s.ns = n.pk JOIN generation g ON g.source = s.pk"
+            " WHERE n.name = %s AND s.source_id = %s AND g.published_seq IS NOT NULL ORDER BY g.published_seq",
+            (escape(namespace), escape(source_id)),
         )
         last = {
             number: GenerationRecord(
@@ -114,9 +110,7 @@ class Ledger:
 
     def namespaces(self) -> list[str]:
         """The namespaces there are."""
-        found = self._database.read(
-            lambda connection: connection.execute("SELECT name FROM namespace ORDER BY name").fetchall()
-        )
+        found = self._database.fetch("SELECT name FROM namespace ORDER BY name")
         return [unescape(name) for (name,) in found]
 
     def stats(self, namespace: str | None) -> dict[str, Any]:

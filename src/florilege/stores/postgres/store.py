@@ -105,12 +105,8 @@ class PostgresStore(Verbs):
         self, namespace: str, floor: Filter | None = None, *, at: int | None = None
     ) -> Iterator[PostgresSnapshot]:
         """Pin the newest sequence number, or an earlier one; ``floor`` joins every request's filter."""
-        found = self._database.read(
-            lambda connection: connection.execute(
-                "SELECT pk, seq FROM namespace WHERE name = %s", (escape(namespace),)
-            ).fetchone()
-        )
-        key, seq = found or (None, 0)
+        found = self._database.fetch("SELECT pk, seq FROM namespace WHERE name = %s", (escape(namespace),))
+        key, seq = found[0] if found else (None, 0)
         pinned = Pinned(self._database, self._analyzer, self._vocabulary.keys, self._fields)
         yield PostgresSnapshot(pinned, namespace, key, seq if at is None else min(at, seq), floor)
 

@@ -70,12 +70,10 @@ class Vectors:
 
     def bound(self, namespace: str, leg: VectorLeg) -> str | None:
         """See :meth:`florilege.interfaces.stores.DataStore.bound_space`."""
-        found = self._database.read(
-            lambda connection: connection.execute(
-                f"SELECT {SPACE_COLUMNS[leg]} FROM namespace WHERE name = %s", (escape(namespace),)
-            ).fetchone()
+        found = self._database.fetch(
+            f"SELECT {SPACE_COLUMNS[leg]} FROM namespace WHERE name = %s", (escape(namespace),)
         )
-        return None if found is None else found[0]
+        return found[0][0] if found else None
 
     def missing(self, space: EmbeddingSpace, keys: Sequence[bytes]) -> set[bytes]:
         """See :meth:`florilege.interfaces.stores.DataStore.missing_vectors`."""
@@ -100,22 +98,18 @@ class Vectors:
     def pending(self, namespace: str, space: EmbeddingSpace, after: int, limit: int) -> list[PendingVector]:
         """See :meth:`florilege.interfaces.stores.DataStore.pending_vectors`."""
         values = {"space": space.identity, "after": after, "name": escape(namespace), "limit": limit}
-        found = self._database.read(
-            lambda connection: connection.execute(
-                f"SELECT x.row, x.key, t.content, t.context FROM (SELECT q.row, q.key {_WAITING} ORDER BY q.row"
-                " LIMIT %(limit)s) x JOIN text t ON t.row = x.row ORDER BY x.row",
-                values,
-            ).fetchall()
+        found = self._database.fetch(
+            f"SELECT x.row, x.key, t.content, t.context FROM (SELECT q.row, q.key {_WAITING} ORDER BY q.row"
+            " LIMIT %(limit)s) x JOIN text t ON t.row = x.row ORDER BY x.row",
+            values,
         )
         return [PendingVector(row, key, _full(content, context)) for row, key, content, context in found]
 
     def count_pending(self, namespace: str, space: EmbeddingSpace) -> int:
         """See :meth:`florilege.interfaces.stores.DataStore.count_pending`."""
         values = {"space": space.identity, "after": 0, "name": escape(namespace)}
-        found = self._database.read(
-            lambda connection: connection.execute(f"SELECT count(*) {_WAITING}", values).fetchone()
-        )
-        return int(found[0]) if found else 0
+        ((count,),) = self._database.fetch(f"SELECT count(*) {_WAITING}", values)
+        return int(count)
 
     def fill(
         self,

@@ -66,13 +66,15 @@ class Matching:
         """How many of them have a vector of ``space``; ``armed`` of the visible ones do."""
         if not self.filtered:
             return armed
-        which, values = self.condition, self.values
+        having = f"v.space = {int(space)} AND v.seq <= %(seq)s"
         if self.rows is not None:
-            which, values = "r.row = ANY(%(rows)s)", {**self.values, "rows": self.rows.tolist()}
+            return self._number(
+                f"SELECT count(*) FROM row_vector v WHERE v.row = ANY(%(rows)s) AND {having}",
+                {**self.values, "rows": self.rows.tolist()},
+            )
         return self._number(
-            f"SELECT count(*) FROM published r JOIN row_vector v ON v.row = r.row AND v.space = {int(space)}"
-            f" AND v.seq <= %(seq)s WHERE r.ns = %(ns)s AND {SEEN} AND {which}",
-            values,
+            f"SELECT count(*) FROM published r JOIN row_vector v ON v.row = r.row AND {having}"
+            f" WHERE r.ns = %(ns)s AND {SEEN} AND {self.condition}"
         )
 
     def _number(self, query: str, values: dict[str, Any] | None = None) -> int:

@@ -39,7 +39,7 @@ class Search:
             query = unit(request.vector, request.space.dimensions)
         if request.sparse is not None and request.sparse_space is not None:
             weights = checked_weights(request.sparse, request.sparse_space.dimensions)
-        space, sparse = self._space(connection, request.space), self._space(connection, request.sparse_space)
+        stale, space, sparse = self._state(connection, request.space, request.sparse_space)
         terms = [] if request.text is None else sorted(set(self._analyzer.query_terms(request.text)))
         numbers = [self._keys[term] for term in terms]
         totals, armed = self._totals(connection, numbers, [known.key for known in (space, sparse) if known])
@@ -57,7 +57,7 @@ class Search:
             facts["known_terms"] = [
                 term for term, number in zip(terms, numbers, strict=True) if totals.frequency.get(number, 0) > 0
             ]
-            if self._stale(connection):
+            if stale:
                 facts["stale_lexemes"] = True
             found["lexical"] = legs.lexical(connection, namer, numbers, totals, request.depth)
         if query is not None:
@@ -82,15 +82,20 @@ class Search:
         coverage = 1.0 if request.space is None else share(space)
         return SearchResult(legs=found, coverage=coverage, facts=facts)
 
-    def _space(self, connection: Connection, space: EmbeddingSpace | None) -> _Space | None:
-        if space is None:
-            return None
+    def _state(
+        self, connection: Connection, space: EmbeddingSpace | None, sparse: EmbeddingSpace | None
+    ) -> tuple[bool, _Space | None, _Space | None]:
+        """Whether words are another analyser's, and the spaces."""
+        identities = [None if asked is None else asked.identity for asked in (space, sparse)]
         found = connection.execute(
-            "SELECT s.pk, i.indisvalid IS TRUE FROM space s LEFT JOIN pg_index i"
-            " ON i.indexrelid = to_regclass('vec_' || s.pk || '_ann') WHERE s.identity = %s",
-            (space.identity,),
-        ).fetchone()
-        return None if found is None else _Space(*found)
+            "SELECT n.analyzer, s.identity, s.pk, i.indisvalid IS TRUE FROM namespace n"
+            " LEFT JOIN space s ON s.identity = ANY(%s)"
+            " LEFT JOIN pg_index i ON i.indexrelid = to_regclass('vec_' || s.pk || '_ann') WHERE n.pk = %s",
+            (identities, self._namespace),
+        ).fetchall()
+        known = {identity: _Space(key, indexed) for _, identity, key, indexed in found if identity is not None}
+        stale = found[0][0] not in (None, self._analyzer.version)
+        return stale, known.get(identities[0] or ""), known.get(identities[1] or "")
 
     def _totals(
         self, connection: Connection, terms: Sequence[int], spaces: Sequence[int]
@@ -107,10 +112,6 @@ class Search:
         )
         totals = legs.Totals(counts.get(self._keys.rows, 0), counts.get(self._keys.lengths, 0), counts)
         return totals, {space: counts.get(number, 0) for space, number in armed.items()}
-
-    def _stale(self, connection: Connection) -> bool:
-        found = connection.execute("SELECT analyzer FROM namespace WHERE pk = %s", (self._namespace,)).fetchone()
-        return found is not None and found[0] not in (None, self._analyzer.version)
 
     def _undeclared(self, tree: Filter | None) -> list[str]:
         found = {leaf.path for leaf in leaves(tree)} if tree is not None else set()

@@ -66,19 +66,26 @@ class Database:
 
     def read(self, work: Callable[[Connection], _T]) -> _T:
         """What ``work`` reads from one moment of the database."""
-        for left in reversed(range(_RETRIES)):
-            try:
-                with self.connection() as connection:
-                    connection.execute(_READ)
-                    try:
-                        return work(connection)
-                    finally:
-                        if not connection.closed:
-                            connection.rollback()
-            except Unavailable:
-                if not left:
-                    raise
-        raise AssertionError("unreachable")
+
+        def moment() -> _T:
+            with self.connection() as connection:
+                connection.execute(_READ)
+                try:
+                    return work(connection)
+                finally:
+                    if not connection.closed:
+                        connection.rollback()
+
+        return _tried_again(moment)
+
+    def fetch(self, query: str, values: Any = ()) -> list[tuple[Any, ...]]:
+        """The rows of one statement that reads."""
+
+        def work() -> list[tuple[Any, ...]]:
+            with self.connection() as connection:
+                return connection.execute(query, values).fetchall()
+
+        return _tried_again(work)
 
     def write(self, work: Callable[[Connection], _T], connection: Connection | None = None) -> _T:
         """What ``work`` returns once its changes are committed; ``connection`` is one held already."""
@@ -199,6 +206,18 @@ class Database:
         if isinstance(error, (psycopg.OperationalError, errors.DeadlockDetected, errors.UniqueViolation)):
             return Unavailable(f"{self.shown} cannot be reached or written now: {message}", retryable=True)
         return StoreError(f"{self.shown}: {message}", code="postgres")
+
+
+def _tried_again(work: Callable[[], _T]) -> _T:
+    """What ``work`` returns, tried again when a connection was lost."""
+    for left in reversed(range(_RETRIES)):
+        try:
+            return work()
+        except Unavailable:
+            if not left:
+                raise
+            time.sleep(0.02 * (_RETRIES - left))
+    raise AssertionError("unreachable")
 
 
 def _alive(connection: Connection) -> bool:

@@ -167,7 +167,6 @@ ALTER TABLE posting ALTER data SET STORAGE EXTERNAL;
 CREATE TABLE stat_delta (
     ns int NOT NULL, term bigint NOT NULL, seq bigint NOT NULL, ddf bigint NOT NULL, PRIMARY KEY (term, seq)
 );
-CREATE INDEX stat_delta_seq ON stat_delta (ns, seq);
 
 CREATE TABLE change (
     ns int NOT NULL,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from itertools import chain, islice
 from typing import Any, NamedTuple
 
 from psycopg import Connection
@@ -11,6 +12,7 @@ from psycopg.pq import Format
 from psycopg.types import TypeInfo
 
 _HEAD = 4
+_FEW_ROWS = 1000
 
 
 class Half(NamedTuple):
@@ -63,10 +65,23 @@ def unescape(text: str) -> str:
 
 
 def copy(connection: Connection[Any], table: str, columns: str, rows: Iterable[Sequence[Any]]) -> None:
-    """Put ``rows`` into a table. ``columns`` are names and types: ``"row int8, content bytea"``."""
+    """Put ``rows`` into a table. ``columns`` are names and types: ``"row int8, content bytea"``.
+
+    Few rows go as arrays in one statement, which takes one exchange with the server; more are streamed.
+    """
     names, types = zip(*(column.split() for column in columns.split(", ")), strict=True)
+    source = iter(rows)
+    first = list(islice(source, _FEW_ROWS))
+    if len(first) < _FEW_ROWS:
+        if first:
+            arrays = ", ".join(f"%b::{kind}[]" for kind in types)
+            connection.execute(
+                f"INSERT INTO {table} ({', '.join(names)}) SELECT * FROM unnest({arrays})",
+                tuple(map(list, zip(*first, strict=True))),
+            )
+        return
     statement = f"COPY {table} ({', '.join(names)}) FROM STDIN (FORMAT BINARY)"
     with connection.cursor().copy(statement) as stream:
         stream.set_types(types)
-        for row in rows:
+        for row in chain(first, source):
             stream.write_row(row)

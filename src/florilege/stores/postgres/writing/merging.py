@@ -13,6 +13,7 @@ from florilege.model.failpoints import failpoint
 from florilege.stores.postgres.server.connection import Connection, Database
 from florilege.stores.postgres.server.names import namespace_key
 from florilege.stores.postgres.server.schema import lock_key
+from florilege.stores.postgres.server.wire import escape
 from florilege.stores.postgres.writing.rows import delete_blocks
 from florilege.stores.postgres.writing.words import POSTING, WEIGHT, write_block
 
@@ -26,7 +27,7 @@ SEALED_ROWS = 1 << 16
 def merge_when_due(database: Database, namespace: str) -> None:
     """Merge where eight blocks of one size have come together. What was published stays published if that fails."""
     with suppress(Unavailable):
-        while due := database.read(lambda connection: _due(connection, namespace)):
+        while due := _due(database, namespace):
             if not database.write(partial(_merge, database, *due)):
                 return
 
@@ -48,16 +49,18 @@ def merge_wasteful(database: Database, namespace: str) -> int:
     return sum(database.write(partial(_merge, database, *batch)) for batch in database.read(wasteful))
 
 
-def _due(connection: Connection, namespace: str) -> tuple[int, list[int]] | None:
-    ns = namespace_key(connection, namespace)
+def _due(database: Database, namespace: str) -> tuple[int, list[int]] | None:
+    """The namespace's key, and blocks to be merged."""
     tiers: dict[tuple[int | None, int], list[int]] = defaultdict(list)
-    for pk, space, rows in connection.execute(
-        "SELECT pk, space, rows FROM block WHERE ns = %s AND generation IS NULL AND rows < %s ORDER BY pk",
-        (ns, SEALED_ROWS),
-    ):
+    blocks = database.fetch(
+        "SELECT n.pk, b.pk, b.space, b.rows FROM namespace n JOIN block b ON b.ns = n.pk"
+        " WHERE n.name = %s AND b.generation IS NULL AND b.rows < %s ORDER BY b.pk",
+        (escape(namespace), SEALED_ROWS),
+    )
+    for _, pk, space, rows in blocks:
         tiers[space, rows.bit_length() // TIER_BITS].append(pk)
-    full = [blocks for blocks in tiers.values() if len(blocks) >= TIER]
-    return (ns, full[0][:TIER]) if ns is not None and full else None
+    full = [found for found in tiers.values() if len(found) >= TIER]
+    return (blocks[0][0], full[0][:TIER]) if full else None
 
 
 def _merge(database: Database, namespace: int, blocks: list[int], connection: Connection) -> int:
@@ -65,6 +68,8 @@ def _merge(database: Database, namespace: int, blocks: list[int], connection: Co
     found = connection.execute(
         "SELECT pg_try_advisory_xact_lock(%s)", (lock_key(database, "merge", namespace),)
     ).fetchone()
+    # Terms and blocks together are a key; without statistics of a table just filled the planner would read all of it.
+    connection.execute("SET LOCAL enable_seqscan = off; SET LOCAL enable_hashjoin = off")
     heads = connection.execute("SELECT space, terms FROM block WHERE pk = ANY(%s)", (blocks,)).fetchall()
     if not found or not found[0] or len(heads) < len(blocks):
         return 0
