@@ -17,12 +17,15 @@ _FAR = 1 << 30
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """How much each feature counts; the rank a passage comes with counts 1."""
+    """How much each feature counts, beside the rank a passage comes with: depth / (depth + rank - 1).
 
-    coverage: float = 0.35
-    pairs: float = 0.15
-    closeness: float = 0.1
-    depth: float = 30.0
+    Chosen on the training part of SciFact.
+    """
+
+    coverage: float = 0.5
+    pairs: float = 0.3
+    closeness: float = 0.3
+    depth: float = 20.0
 
 
 class LexicalReranker:
