@@ -62,6 +62,8 @@ class Retriever(Forms):
             raise ConfigError("Retriever vectors: must be the same store as data; two stores share no snapshot")
         if not isinstance(id, str) or not id.strip():
             raise ConfigError(f"Retriever id: must be a non-empty string, not {id!r}")
+        if clean_text(namespace) != namespace:
+            raise ConfigError(f"Retriever namespace: {namespace!r} holds NUL or half a character")
         self.id = id
         self.namespace = namespace
         self.data = data

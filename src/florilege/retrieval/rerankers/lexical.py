@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -13,6 +14,8 @@ from florilege.model.ledger import Usage
 from florilege.retrieval.passages.similarity import analyzer
 
 _FAR = 1 << 30
+_Matches = Sequence[tuple[int, str]]
+"""Where the question's terms stand in a passage, in order."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,35 +42,31 @@ class LexicalReranker:
         """Score ``passages``, which come best first; the same in every process."""
         asked = analyzer().analyze(query)
         wanted = frozenset(asked)
-        texts = [analyzer().analyze(passage) for passage in passages]
-        rarity = _rarity(wanted, texts)
-        following = [pair for pair in pairwise(asked) if pair[0] != pair[1]]
-        scores = [
-            Scored(place, self._score(place, terms, wanted, following, rarity)) for place, terms in enumerate(texts)
+        matches = [
+            [(at, term) for at, term in enumerate(analyzer().analyze(passage)) if term in wanted]
+            for passage in passages
         ]
+        rarity = _rarity(wanted, matches)
+        following = [pair for pair in pairwise(asked) if pair[0] != pair[1]]
+        scores = [Scored(place, self._score(place, found, following, rarity)) for place, found in enumerate(matches)]
         return Reranking(scores=scores, usage=Usage(texts=len(passages)))
 
     def _score(
-        self,
-        place: int,
-        terms: Sequence[str],
-        wanted: frozenset[str],
-        following: Sequence[tuple[str, str]],
-        rarity: Mapping[str, float],
+        self, place: int, found: _Matches, following: Sequence[tuple[str, str]], rarity: Mapping[str, float]
     ) -> float:
         weights = self._weights
         prior = weights.depth / (weights.depth + place)
         whole = math.fsum(sorted(rarity.values()))
         if not whole:
             return prior
-        present = wanted.intersection(terms)
+        present = {term for _, term in found}
         coverage = math.fsum(sorted(rarity[term] for term in present)) / whole
         return math.fsum(
             (
                 prior,
                 weights.coverage * coverage,
-                weights.pairs * _pairs(terms, following, rarity),
-                weights.closeness * coverage * _closeness(terms, present),
+                weights.pairs * _pairs(found, following, rarity),
+                weights.closeness * coverage * _closeness(found, len(present)),
             )
         )
 
@@ -84,29 +83,27 @@ def lexical(*, name: str = "lexical", weights: Weights | None = None) -> Lexical
     return LexicalReranker(name, weights or Weights())
 
 
-def _rarity(wanted: frozenset[str], texts: Sequence[Sequence[str]]) -> dict[str, float]:
+def _rarity(wanted: frozenset[str], matches: Sequence[_Matches]) -> dict[str, float]:
     """How rare each wanted term is among the candidates: log(1 + N / df); one that none holds weighs as if one did."""
-    sets = [wanted.intersection(terms) for terms in texts]
-    return {term: math.log(1 + len(texts) / max(1, sum(term in own for own in sets))) for term in wanted}
+    frequency = Counter(term for found in matches for term in {term for _, term in found})
+    return {term: math.log(1 + len(matches) / max(1, frequency[term])) for term in wanted}
 
 
-def _pairs(terms: Sequence[str], following: Sequence[tuple[str, str]], rarity: Mapping[str, float]) -> float:
+def _pairs(found: _Matches, following: Sequence[tuple[str, str]], rarity: Mapping[str, float]) -> float:
+    """The share of the question's neighbouring pairs, by rarity, that stand as neighbours in the passage too."""
     if not following:
         return 0.0
-    held = frozenset(pairwise(terms))
+    held = {(one, two) for (at, one), (after, two) in pairwise(found) if after == at + 1}
     worth = [math.sqrt(rarity[one] * rarity[two]) for one, two in following]
     return math.fsum(value for pair, value in zip(following, worth, strict=True) if pair in held) / math.fsum(worth)
 
 
-def _closeness(terms: Sequence[str], present: frozenset[str]) -> float:
+def _closeness(found: _Matches, distinct: int) -> float:
     """Distinct matches over the length of the shortest stretch that holds them all; 1 when they stand together."""
-    if not present:
-        return 0.0
     last: dict[str, int] = {}
     shortest = _FAR
-    for place, term in enumerate(terms):
-        if term in present:
-            last[term] = place
-            if len(last) == len(present):
-                shortest = min(shortest, place - min(last.values()) + 1)
-    return len(present) / shortest
+    for at, term in found:
+        last[term] = at
+        if len(last) == distinct:
+            shortest = min(shortest, at - min(last.values()) + 1)
+    return distinct / shortest
