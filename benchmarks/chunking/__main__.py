@@ -12,7 +12,7 @@ import subprocess
 import sys
 import tempfile
 from base64 import b64encode
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +34,7 @@ def main() -> None:
     parser.add_argument("--megabytes", type=float, default=1.5, help="size of each corpus")
     parser.add_argument("--largest", type=float, default=100, help="largest document of the growth table, in MB")
     parser.add_argument("--only", choices=("speed", "growth", "hostile"), help="print one table")
+    parser.add_argument("--task", choices=cutters.LIBRARIES[OURS][2], help="measure the speed of one task only")
     options = parser.parse_args()
     console = Console(width=132)
     console.print(f"Python {platform.python_version()}, one core, CPU seconds, {_processor()}")
@@ -41,14 +42,15 @@ def main() -> None:
         _write_ranks(Path(folder, RANKS))
         os.environ["TIKTOKEN_CACHE_DIR"] = folder
         if options.only in (None, "speed"):
-            speed(console, options.peers, options.megabytes)
+            tasks = (options.task,) if options.task else cutters.LIBRARIES[OURS][2]
+            speed(console, options.peers, options.megabytes, tasks)
         if options.only in (None, "growth"):
             growth(console, options.largest)
         if options.only in (None, "hostile"):
             hostile(console)
 
 
-def speed(console: Console, peers: str, megabytes: float) -> None:
+def speed(console: Console, peers: str, megabytes: float, tasks_measured: Sequence[str]) -> None:
     """Each task on each corpus, the documents being the same for all."""
     names = (corpora.ENGLISH, corpora.MARKDOWN, corpora.MULTILINGUAL)
     samples = {}
@@ -57,7 +59,7 @@ def speed(console: Console, peers: str, megabytes: float) -> None:
         measured = documents[::4]
         samples[name] = [text for number, text in enumerate(documents) if number % 4], measured
         console.print(f"corpus {name}: {len(samples[name][1])} documents, {corpora.size(samples[name][1]):.2f} MB")
-    for task in cutters.LIBRARIES[OURS][2]:
+    for task in tasks_measured:
         tested = [name for name in names if not task.startswith("markdown") or name == corpora.MARKDOWN]
         table = Table(title=f"{task}: MB/s (pieces; what is wrong)", title_justify="left")
         for heading in ("", *tested):
