@@ -38,10 +38,11 @@ def load(feed: Feed, alive_after: int, legs: Legs, first: int = 1, last: int | N
     files = [part for part in feed.sealed(alive_after) if first <= part.first and part.last <= end]
     for part in files:
         blocks += from_rows(feed, first - 1, part.first - 1, alive_after, legs)
-        blocks.append(part.block)
+        blocks += [part.block] if len(part.block) else []
         first = part.last + 1
-    bring_up(feed, [part.block for part in files])
-    give(feed, [part.block for part in files], legs)
+    mapped = [block for block in blocks if block.sealed]
+    bring_up(feed, mapped)
+    give(feed, mapped, legs)
     return blocks + from_rows(feed, first - 1, end, alive_after, legs)
 
 

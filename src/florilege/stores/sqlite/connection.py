@@ -43,6 +43,7 @@ class Database:
         self.on_fork: list[Callable[[], None]] = []
         self._closed = False
         self._immutable = False
+        self._place: tuple[int, int] | None = None
         self._next_checkpoint = CHECKPOINT_BYTES
         self._start()
         if read_only:
@@ -105,6 +106,19 @@ class Database:
             if self.path.exists() and self._identity() not in _opened:
                 schema.check_header(self.path)
 
+    def _check_place(self) -> None:
+        """Refuse to write to a database that was removed or replaced: nobody would ever find what is written."""
+        try:
+            place = self._identity()
+        except FileNotFoundError:
+            place = None
+        if self._place is None:
+            self._place = place
+        elif place != self._place:
+            raise StoreError(
+                f"the store {self.folder} was removed or replaced while it was open; open it again", code="store_gone"
+            )
+
     def _identity(self) -> tuple[int, int]:
         status = self.path.stat()
         return status.st_dev, status.st_ino
@@ -166,6 +180,7 @@ class Database:
         self._here()
         if self.read_only:
             raise StoreError(f"the store {self.folder} is open for reading only", code="read_only")
+        self._check_place()
         with self.translated(), self._locked():
             connection = self._borrow()
             try:

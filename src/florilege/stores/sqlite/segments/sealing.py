@@ -160,12 +160,9 @@ class Sealer:
             raise
         _sync_folder(folder)
         segment = Listed(name, span.first, span.last, low, feed.newest, len(block), *written)
-        if not self._enter(ns, span, segment):
-            segment.path(self._database.folder).unlink(missing_ok=True)
-            return False
-        for part in span.parts:
-            part.path(self._database.folder).unlink(missing_ok=True)
-        return True
+        entered = self._enter(ns, span, segment)
+        self._sweep()
+        return entered
 
     def _enter(self, ns: int, span: Span, segment: Listed) -> bool:
         """List the file, unless what it was made from has changed in ways it cannot tell of."""
@@ -190,8 +187,8 @@ class Sealer:
             with self._database.read() as connection:
                 names = {part.name for part in listing.every(connection)}
             for file in folder.iterdir():
-                if file.name not in names:
-                    file.unlink(missing_ok=True)
+                if file.name not in names and file.is_file():
+                    file.unlink()
 
 
 def _hole(parts: Sequence[Listed], folder: Path) -> Span | None:

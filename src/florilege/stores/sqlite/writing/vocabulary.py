@@ -17,10 +17,12 @@ class Vocabulary:
 
     def __init__(self) -> None:
         self._known: dict[str, int] = {}
+        self._whole_up_to = 0
 
     def forget(self) -> None:
         """Drop the cache: numbers given out in a rolled-back transaction are not real."""
         self._known = {}
+        self._whole_up_to = 0
 
     def number(self, connection: sqlite3.Connection, terms: Iterable[str]) -> dict[str, int]:
         """A mapping with the number of every one of ``terms``; new terms get the next ones."""
@@ -32,13 +34,19 @@ class Vocabulary:
         if len(known) + len(unknown) > _CACHED_TERMS:
             unknown = wanted
             known = self._known = {}
-        known.update(lookup(connection, unknown))
-        fresh = [term for term in unknown if term not in known]
+            self._whole_up_to = 0
+        (last,) = connection.execute("SELECT coalesce(max(pk), 0) FROM term").fetchone()
+        # Numbers are dealt without gaps: a cache that holds all of them needs no look for others.
+        if last != self._whole_up_to:
+            known.update(lookup(connection, unknown))
+            self._whole_up_to = last if len(known) == last else 0
+        fresh = sorted(unknown - known.keys())
         if fresh:
-            (last,) = connection.execute("SELECT coalesce(max(pk), 0) FROM term").fetchone()
             numbered = list(enumerate(fresh, last + 1))
             connection.executemany("INSERT INTO term (pk, text) VALUES (?, ?)", numbered)
             known.update((term, number) for number, term in numbered)
+            if self._whole_up_to == last:
+                self._whole_up_to = last + len(fresh)
         return known
 
 
