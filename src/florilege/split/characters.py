@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from florilege.model.errors import ConfigError
 from florilege.split.boundaries import PROSE, Level, first_ink, trimmed
-from florilege.split.prose import is_usual, usual_cut, usual_start
+from florilege.split.prose import usual_cut, usual_start
 from florilege.text.graphemes import boundary_after, boundary_before, is_boundary
 
 
@@ -75,7 +75,7 @@ def spans(
     """
     end = trimmed(text, start, end)
     fresh = start = opening(text, start, end, size)
-    usual = ladder is PROSE and is_usual(text, start, end)
+    usual = ladder is PROSE
     coarse = ladder[0]
     pieces: list[tuple[int, int]] = []
     while fresh < end:

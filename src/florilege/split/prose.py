@@ -1,19 +1,16 @@
 """The levels of prose, asked all at once: what most windows of most texts need, at a fraction of the calls.
 
-Answers are those of :data:`florilege.split.boundaries.PROSE`; -1 says that the levels themselves have to be asked. Good
-only for text in which blank lines are two line ends in a row (see :func:`is_usual`).
+Answers are those of :data:`florilege.split.boundaries.PROSE`; -1 says that the levels themselves have to be asked.
 """
 
 from __future__ import annotations
 
-from florilege.split.boundaries import CLOSED_MARKS, MARKS, ends_sentence
+import re
 
-_ODD_BLANKS = ("\r", "\n \n", "\n\t\n", "\u2029")
+from florilege.split.boundaries import CLOSED_MARKS, ends_sentence
 
-
-def is_usual(text: str, start: int, end: int) -> bool:
-    """Whether every blank line in the range is two line ends in a row."""
-    return not any(text.find(blank, start, end) >= 0 for blank in _ODD_BLANKS)
+_MARK = re.compile(r"[.?!](?=[ \r\n])")
+_OTHER_BLANKS = ("\n\r\n", "\n \n", "\n\t\n", "\u2029")
 
 
 def usual_cut(text: str, start: int, low: int, high: int, end: int) -> int:
@@ -28,6 +25,8 @@ def usual_cut(text: str, start: int, low: int, high: int, end: int) -> int:
             return found if _plain(text, found) else -1
         if end <= found + size or text.find("\n\n", high, found + size + 2) >= 0:
             return -1
+    elif text.find("\n", low, high) >= 0 and _holds_odd_blank(text, low, high):
+        return -1
     elif low > start and (end <= low + size or text.find("\n\n", high, low + size + 1) >= 0):
         return -1  # a paragraph would fit if the overlap gave way
     found = _last_sentence(text, least, high)
@@ -40,42 +39,49 @@ def usual_cut(text: str, start: int, low: int, high: int, end: int) -> int:
     return found if found > least and _plain(text, found) else -1
 
 
+def _holds_odd_blank(text: str, low: int, high: int) -> bool:
+    for blank in _OTHER_BLANKS:  # noqa: SIM110 - a generator costs more than the searches
+        if text.find(blank, low, high + 3) >= 0:
+            return True
+    return False
+
+
 def _last_sentence(text: str, least: int, high: int) -> int:
-    best = least
-    for mark in MARKS:
-        found = text.rfind(mark, best, high + 1)
-        while found > best and mark[0] == "." and not ends_sentence(text, found):
-            found = text.rfind(mark, best, found)
-        if found > best:
-            best = found
+    best = text.rfind(". ", least, high + 1)
+    while best > least and not ends_sentence(text, best):
+        best = text.rfind(". ", least, best)
+    best = max(best, least)
+    found = _MARK.search(text, best + 1, high + 1)
+    while found:
+        at = found.start()
+        if text[at] != "." or ends_sentence(text, at):
+            best = at
+        found = _MARK.search(text, at + 1, high + 1)
     if best > least:
         return best + 1
     for mark in CLOSED_MARKS:
-        found = text.rfind(mark, best, high)
-        if found > best and text[found + 2 : found + 3].isspace():
-            best = found
+        at = text.rfind(mark, best, high)
+        if at > best and text[at + 2 : at + 3].isspace():
+            best = at
     return best + 2 if best > least else -1
 
 
 def usual_start(text: str, low: int, high: int) -> int:
     """The end before the first paragraph that starts in [low, high), else before the first sentence, line or word."""
     before = low - 1
-    found = text.find("\n\n", before, high)
-    if found >= 0:
-        return found
-    best = high - 1
-    for mark in MARKS:
-        found = text.find(mark, before, best)
-        while found >= 0 and mark[0] == "." and not ends_sentence(text, found):
-            found = text.find(mark, found + 1, best)
-        if found >= 0:
-            best = found
-    if best < high - 1:
-        return best + 1
+    at = text.find("\n\n", before, high)
+    if at >= 0:
+        return at
+    found = _MARK.search(text, before, high)
+    while found:
+        at = found.start()
+        if text[at] != "." or ends_sentence(text, at):
+            return at + 1
+        found = _MARK.search(text, at + 1, high)
     if not (text.isascii() or text[before:high].isascii()):
         return -1
-    found = text.find("\n", before, high - 1)
-    return found if found >= 0 else text.find(" ", before, high - 1)
+    at = text.find("\n", before, high - 1)
+    return at if at >= 0 else text.find(" ", before, high - 1)
 
 
 def _plain(text: str, index: int) -> bool:
