@@ -54,6 +54,7 @@ lint: $(VENV)/.dev
 	$(BIN)/ruff format --check $(CODE)
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/python scripts/generate_aio.py --check
 
 test: lint
 	$(BIN)/python -m pytest

@@ -95,7 +95,7 @@ class Grounding:
         filter: Filter | Mapping[str, Any] | None = None,
         deadline: float | None = None,
     ) -> GroundedAnswer:
-        """An answer without a model: the sentences of the evidence that share most words with the question, verified.
+        """An answer without a model: the sentences that share most words with the question, verified.
 
         Abstains when none shares any.
         """

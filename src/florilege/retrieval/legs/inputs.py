@@ -16,6 +16,9 @@ from florilege.retrieval.legs.vectors import decode_vector, given_vector
 from florilege.retrieval.trace import Search
 from florilege.text.languages import covers
 
+MAX_QUERY_CHARS = 4000
+"""What of a question is embedded at most; beyond it a question is a document, and costs as much."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Inputs:
@@ -98,7 +101,7 @@ class Legs:
 
 def _embedded(embedder: Embedder | SparseEmbedder, text: str) -> tuple[Any, Usage]:
     try:
-        found = embedder.embed_many([text], "query")
+        found = embedder.embed_many([text[:MAX_QUERY_CHARS]], "query")
     except EmbeddingError:
         raise
     except Exception as error:
