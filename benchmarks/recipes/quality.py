@@ -15,6 +15,7 @@ import statistics
 import sys
 import tempfile
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -57,9 +58,10 @@ def ranked(corpus: Corpus, judged: JudgedSet) -> dict[str, list[list[str]]]:
     return found
 
 
-def report(name: str, root: Path, data: Path) -> dict[str, tuple[float, float]]:
+def report(name: str, root: Path, data: Path, most: int | None) -> dict[str, tuple[float, float]]:
     """Index one set, ask it, print its line; the measures by column."""
     judged = load(data, name)
+    judged = replace(judged, queries=judged.queries[:most])
     with florilege.open(root / judged.corpus, pipeline=Pipeline(chunker=Whole())) as corpus:
         result = corpus.sync(documents(judged))
         if result.failed:
@@ -88,6 +90,7 @@ def main() -> None:
     parser.add_argument("sets", nargs="*", help="names of sets, or QUERIES@CORPUS (default: all)")
     parser.add_argument("--data", type=Path, default=DATA, help="folder of judged sets (default: beside the checkout)")
     parser.add_argument("--store", type=Path, help="folder to keep the stores in (default: a temporary one)")
+    parser.add_argument("--most", type=int, metavar="N", help="ask only the first N queries of each set (default: all)")
     options = parser.parse_args()
     if not options.data.is_dir():
         parser.error(f"no folder {options.data}: give one with --data")
@@ -97,7 +100,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as scratch:
         root = options.store or Path(scratch)
         own = options.sets or [*names(options.data), *ACROSS]
-        rows = {name: report(name, root, options.data) for name in own}
+        rows = {name: report(name, root, options.data, options.most) for name in own}
     within = [row for name, row in rows.items() if "@" not in name]
     if len(within) > 1:
         print(f"{'mean within a language':22} {len(within):5}  {averages(within)}")
