@@ -27,7 +27,7 @@ class Resident:
         self._lock = threading.Lock()
         self._legs = Legs()
         self._blocks: tuple[Block, ...] = ()
-        self.low = 0
+        self.low = -1  # nothing is loaded yet
         self.high = 0
 
     def at(
@@ -42,7 +42,7 @@ class Resident:
         if self._ready(seq, wanted):
             return self._blocks
         with self._lock:
-            if self.low and seq < self.low:
+            if seq < self.low:
                 return None
             while not self._ready(seq, wanted):
                 with suppress(Superseded), self._feed() as feed:
@@ -52,12 +52,12 @@ class Resident:
             return self._blocks
 
     def _ready(self, seq: int, wanted: Legs) -> bool:
-        return not any(self._legs.lacking(wanted)) and bool(self.low) and self.low <= seq <= self.high
+        return not any(self._legs.lacking(wanted)) and 0 <= self.low <= seq <= self.high
 
     def _settle(self, feed: Feed, seq: int, wanted: Legs) -> None:
         """Give blocks the legs they lack and the changes they have missed, or load them."""
         legs = self._legs | wanted
-        if self.low and self.high >= feed.horizon:
+        if self.low >= 0 and self.high >= feed.horizon:
             give(feed, self._blocks, self._legs.lacking(wanted))
             self._legs = legs
             self._refresh(feed)

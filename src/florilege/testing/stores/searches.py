@@ -109,6 +109,16 @@ class VectorStoreTests(Suite):
         assert other.identity in str(error.value)
         store.bind_space("another", other)
 
+    def test_a_namespace_nothing_was_published_in_answers(self, store: DataStore) -> None:
+        store.bind_space(NS, SPACE)
+        request = SearchRequest(text="anything", vector=vectors_of(["anything"])[0], space=SPACE)
+        with store.snapshot(NS) as snapshot:
+            assert snapshot.search(request).legs == {"lexical": [], "dense": []}
+            store.replace(NS, [write_of("a", ["anything"])])
+            assert snapshot.search(request).legs == {"lexical": [], "dense": []}
+        with store.snapshot(NS) as snapshot:
+            assert len(snapshot.search(request).legs["lexical"]) == 1
+
     def test_query_text_is_text(self, store: DataStore) -> None:
         store.replace(NS, [write_of("a", ["NEAR the OR gate", 'say "hello" (twice)', "50% AND more*"])])
         with store.snapshot(NS) as snapshot:
