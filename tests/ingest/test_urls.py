@@ -3,18 +3,34 @@
 from __future__ import annotations
 
 import gzip
+import ssl
 import threading
 import time
 from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 
 import pytest
 
-from florilege.ingest import load, urls
+import florilege
+from florilege.ingest import load
+from florilege.ingest.remote import http as urls
+from florilege.interfaces import Conditional
 from florilege.model.document import Document, Failed, Loaded
-from florilege.model.errors import LoadError
+from florilege.model.errors import ConfigError, LoadError
+from tests.ingest.build import zipped
 
 BIG = 300_000
+DAY = "Wed, 21 Oct 2015 07:28:00 GMT"
+PAGES = {
+    "/utf8-called-latin": ("text/html; charset=iso-8859-1", "<p>Größe</p>".encode()),
+    "/latin-called-utf8": ("text/html; charset=utf-8", b"<meta charset=iso-8859-1><p>Gr\xf6\xdfe</p>"),
+    "/latin-in-meta": ("text/html", b"<meta charset=iso-8859-1><p>Gr\xf6\xdfe</p>"),
+    "/marked": ("text/html; charset=iso-8859-1", b"\xff\xfe" + "<p>Größe</p>".encode("utf-16-le")),
+    "/japanese": ("text/html; charset=iso-2022-jp", "<p>日本語</p>".encode("iso-2022-jp")),
+    "/nonsense": ("text/html; charset=klingon", "<p>Größe</p>".encode()),
+}
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -30,6 +46,18 @@ class _Handler(BaseHTTPRequestHandler):
             body = b'{"a": 1}'
         elif path == "/tagged":
             headers["ETag"] = '"v1"'
+            self.server.asked.append(self.headers.get("If-None-Match"))  # type: ignore[attr-defined]
+            status = 304 if self.headers.get("If-None-Match") == '"v1"' else 200
+            body = b"" if status == 304 else body
+        elif path == "/dated":
+            headers["Last-Modified"] = DAY
+            status = 304 if self.headers.get("If-Modified-Since") == DAY else 200
+            body = b"" if status == 304 else body
+        elif path in PAGES:
+            headers["Content-Type"], body = PAGES[path]
+        elif path == "/archive.zip":
+            headers["ETag"], headers["Content-Type"] = '"z"', "application/zip"
+            body = zipped({"a.txt": b"inside the archive"})
         elif path == "/packed":
             headers["Content-Encoding"] = "gzip"
             body = gzip.compress(body)
@@ -61,10 +89,14 @@ class _Handler(BaseHTTPRequestHandler):
         del args
 
 
+ASKED: list[str | None] = []
+
+
 @pytest.fixture(scope="module")
 def port() -> Iterator[int]:
     server = ThreadingHTTPServer(("127.0.0.1", 0), _Handler)
     server.handle_error = lambda *args: None  # type: ignore[method-assign]
+    server.asked = ASKED  # type: ignore[attr-defined]
     thread = threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True)
     thread.start()
     yield server.server_port
@@ -99,6 +131,95 @@ def test_pages_are_read_by_what_they_are(port: int) -> None:
     assert document(f"http://localhost:{port}/packed").content == "hello"
     assert document(f"http://localhost:{port}/tagged").revision == '"v1"'
     assert document(f"http://localhost:{port}/plain").read_bytes().startswith(b"<title>")
+
+
+@pytest.mark.parametrize("path", [path for path in PAGES if path != "/japanese"])
+def test_the_charset_is_the_one_that_fits(port: int, path: str) -> None:
+    assert document(f"http://localhost:{port}{path}").content == "Größe"
+
+
+def test_a_charset_of_shifts_is_believed(port: int) -> None:
+    assert document(f"http://localhost:{port}/japanese").content == "日本語"
+
+
+def synced(corpus: florilege.Corpus, *addresses: str) -> list[str]:
+    result = corpus.sync(load(addresses, allow_private="localhost", isolate=False))
+    return [source.action for source in result.sources]
+
+
+def test_a_second_sync_asks_whether_anything_changed(port: int, tmp_path: Path) -> None:
+    addresses = [f"http://localhost:{port}/{name}" for name in ("tagged", "dated", "plain")]
+    with florilege.open(tmp_path / "store", dense=None) as corpus:
+        assert synced(corpus, *addresses) == ["added"] * 3
+        ASKED.clear()
+        assert synced(corpus, *addresses) == ["unchanged"] * 3
+        assert ASKED == ['"v1"']
+        row = corpus.get_source(addresses[0])
+        assert row.revision == '"v1"'
+        assert corpus.get_source(addresses[1]).revision == DAY
+        (source,) = load(addresses[0], allow_private="localhost").sources()
+        assert isinstance(source, Conditional)
+        assert source.read_since('"v1"', row.reader or "") is None
+        assert isinstance(source.read_since('"v0"', row.reader or ""), Loaded)
+        assert isinstance(source.read_since('"v1"', "url/0"), Loaded)
+
+
+def test_an_archive_at_an_address_is_looked_into(port: int, tmp_path: Path) -> None:
+    with florilege.open(tmp_path / "store", dense=None) as corpus:
+        assert synced(corpus, f"http://localhost:{port}/archive.zip") == ["added", "added"]
+        assert synced(corpus, f"http://localhost:{port}/archive.zip") == ["unchanged", "unchanged"]
+        assert corpus.retrieve("inside the archive")[0].metadata == {"entry": "a.txt"}
+
+
+@pytest.fixture(scope="module")
+def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A key and a certificate for localhost that it signed itself, in one file."""
+    from cryptography import x509
+    from cryptography.hazmat.primitives import hashes, serialization
+    from cryptography.hazmat.primitives.asymmetric import ec
+    from cryptography.x509.oid import NameOID
+
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "localhost")])
+    now = datetime.now(UTC)
+    signed = (
+        x509.CertificateBuilder()
+        .subject_name(name)
+        .issuer_name(name)
+        .public_key(key.public_key())
+        .serial_number(1)
+        .not_valid_before(now - timedelta(days=1))
+        .not_valid_after(now + timedelta(days=1))
+        .add_extension(x509.SubjectAlternativeName([x509.DNSName("localhost")]), critical=False)
+        .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
+        .sign(key, hashes.SHA256())
+    )
+    path = tmp_path_factory.mktemp("tls") / "both.pem"
+    secret = key.private_bytes(
+        serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+    )
+    path.write_bytes(secret + signed.public_bytes(serialization.Encoding.PEM))
+    return path
+
+
+def test_https_is_checked_and_can_be_told_whom_to_trust(certificate: Path) -> None:
+    server = ThreadingHTTPServer(("127.0.0.1", 0), _Handler)
+    server.handle_error = lambda *args: None  # type: ignore[method-assign]
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate)
+    server.socket = context.wrap_socket(server.socket, server_side=True)
+    threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True).start()
+    address = f"https://localhost:{server.server_port}/plain"
+    try:
+        assert code(address) == ("untrusted", False)
+        (found,) = load(address, allow_private="localhost", trust=certificate, isolate=False)
+        assert isinstance(found, Loaded)
+        assert found.document.content == "hello"
+    finally:
+        server.shutdown()
+        server.server_close()
+    with pytest.raises(ConfigError):
+        list(load(address, allow_private="localhost", trust="/nowhere.pem"))
 
 
 def test_redirects_are_followed_and_counted(port: int) -> None:

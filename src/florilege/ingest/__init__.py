@@ -2,5 +2,6 @@
 
 from florilege.ingest.load import LoadListing, load
 from florilege.ingest.reading import read_bytes
+from florilege.ingest.remote.storage import Storage
 
-__all__ = ["LoadListing", "load", "read_bytes"]
+__all__ = ["LoadListing", "Storage", "load", "read_bytes"]

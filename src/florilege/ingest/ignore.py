@@ -54,6 +54,18 @@ def is_ignored(path: str, is_folder: bool, layers: Sequence[tuple[str, IgnoreRul
     return False
 
 
+def is_taken(name: str, rules: IgnoreRules, *, hidden: bool = False) -> bool:
+    """Whether a name that is no path of this system (an archive's entry, an object's key) is one of a source.
+
+    Hidden ones are not unless ``hidden``, nor those that ``rules`` ignore, or a folder of theirs.
+    """
+    steps = [step for step in name.replace("\\", "/").split("/") if step not in ("", ".", "..")]
+    if not steps or (not hidden and any(step.startswith(".") for step in steps)):
+        return False
+    paths = ["/".join(steps[: end + 1]) for end in range(len(steps))]
+    return not any(rules.decide(path, is_folder=path != paths[-1]) for path in paths)
+
+
 def glob_regex(pattern: str) -> re.Pattern[str]:
     """A glob as a pattern for whole relative paths: ``*`` and ``?`` stay within a name, ``**`` crosses folders."""
     return re.compile(_translate(pattern) + r"\Z", re.S)

@@ -5,14 +5,18 @@ from __future__ import annotations
 import os
 import re
 import stat
-from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+from urllib.parse import unquote
 
 from florilege.ingest.containers.region import Region
 from florilege.ingest.files import FileSource, FolderListing, Walk, os_error
 from florilege.ingest.ignore import glob_regex
 from florilege.ingest.paths import enclosing_store, project_root, source_id
 from florilege.ingest.reading import MAX_BYTES, Reading, bytes_id, failed
+from florilege.ingest.remote.access import Access
+from florilege.ingest.remote.buckets import SCHEME, open_bucket
+from florilege.ingest.remote.objects import ObjectListing
 from florilege.ingest.source import ByteSource
 from florilege.interfaces.sources import Container, Reader, Source
 from florilege.model.document import Failed, Loaded
@@ -22,7 +26,6 @@ if TYPE_CHECKING:
     from florilege.ingest.workers import WorkerPool
 
 _MAGIC = re.compile(r"[*?\[]")
-_URL = re.compile(r"https?://", re.I)
 
 What = str | os.PathLike[str] | bytes
 
@@ -45,12 +48,16 @@ def load(
     isolate: bool = True,
     pool: WorkerPool | None = None,
     allow_private: str | Sequence[str] = (),
+    trust: str | os.PathLike[str] | None = None,
+    storage_options: Mapping[str, Any] | None = None,
 ) -> LoadListing:
     """Find sources and read them lazily.
 
-    ``what`` is a file, a folder (all below it), a glob (``**`` crosses folders), an http(s) address, bytes, or an
-    iterable of these; a source reached twice is listed once. Ids of files are relative to ``root`` (default: the folder
-    of the project, see :func:`florilege.ingest.paths.project_root`), file URIs outside it.
+    ``what`` is a file, a folder (all below it), a glob (``**`` crosses folders), an http(s) address, an address in a
+    storage (``s3://bucket/docs/``, ``gs://``, ``az://account/container/`` with the extra ``cloud``; any other that
+    fsspec knows with the extra ``fsspec``), bytes, or an iterable of these; a source reached twice is listed once. Ids
+    of files are relative to ``root`` (default: the folder of the project, see
+    :func:`florilege.ingest.paths.project_root`), file URIs outside it; ids of others are their addresses.
 
     A folder or glob leaves out what ``.gitignore``, ``.florilegeignore``, the defaults (version control, caches) or
     ``ignore`` (patterns of the same language) say, hidden names unless ``hidden``, and links unless ``links`` (then
@@ -66,7 +73,9 @@ def load(
     plus 0.2 a page) bound one source. Native parsers run in the worker processes of ``pool`` (default: two, shared);
     ``isolate=False`` reads in this process, where a parser's crash is fatal.
 
-    Addresses are fetched from the public internet only; ``allow_private`` names hosts that may lie elsewhere.
+    http(s) addresses are fetched from the public internet only; ``allow_private`` names hosts that may lie elsewhere,
+    ``trust`` a file of certificates to trust besides the system's. ``storage_options`` go to the library that serves a
+    storage; without any, obstore takes credentials from the environment.
 
     Iterating yields :class:`Loaded` and :class:`Failed` in a stable order. Raises :class:`ConfigError` for options.
     """
@@ -88,13 +97,18 @@ def load(
     items: list[Any] = [what]
     if isinstance(what, Iterable) and not isinstance(what, (str, bytes, os.PathLike)):
         items = list(what)
-    return LoadListing([_listing(item, top, reading, walk, name, _strings(allow_private)) for item in items])
+    trusted = None if trust is None else os.fspath(trust)
+    access = Access(private=frozenset(map(str.lower, _strings(allow_private))), trust=trusted)
+    if trusted is not None:
+        access.tls()
+    place = _Place(top, reading, walk, access, storage_options or {})
+    return LoadListing([_listing(item, place, name) for item in items])
 
 
 class LoadListing:
     """Several listings as one: a file reached twice is listed once, an id that two files claim fails for the second."""
 
-    def __init__(self, listings: Sequence[FolderListing | SingleListing]) -> None:
+    def __init__(self, listings: Sequence[FolderListing | ObjectListing | SingleListing]) -> None:
         self._listings = tuple(listings)
 
     @property
@@ -170,11 +184,19 @@ def _read(source: Source | Failed) -> Iterator[Loaded | Failed]:
             yield from _read(child)
 
 
-def _listing(
-    item: Any, root: str, reading: Reading, walk: Walk, name: str | None, allowed: tuple[str, ...]
-) -> FolderListing | SingleListing:
+class _Place(NamedTuple):
+    """Where and how things are looked for."""
+
+    root: str
+    reading: Reading
+    walk: Walk
+    access: Access
+    storage_options: Mapping[str, Any]
+
+
+def _listing(item: Any, place: _Place, name: str | None) -> FolderListing | ObjectListing | SingleListing:
     if isinstance(item, bytes):
-        source = BytesSource(item, name, reading)
+        source = BytesSource(item, name, place.reading)
         return SingleListing(source.source_id, source)
     if not isinstance(item, (str, os.PathLike)):
         raise ConfigError(
@@ -183,14 +205,19 @@ def _listing(
     text = os.fspath(item)
     if isinstance(text, bytes):
         text = os.fsdecode(text)
-    if _URL.match(text):
-        from florilege.ingest.urls import UrlSource
+    scheme = SCHEME.match(text)
+    if scheme is not None and not os.path.lexists(text):
+        if scheme[1].lower() in ("http", "https"):
+            from florilege.ingest.remote.urls import UrlSource
 
-        address = UrlSource(text, reading, allowed)
-        return SingleListing(address.source_id, address)
+            address = UrlSource(text, place.reading, place.access)
+            return SingleListing(address.source_id, address)
+        if scheme[1].lower() != "file":
+            return ObjectListing(*open_bucket(text, place.storage_options), place.reading, place.walk)
+        text = unquote(text[scheme.end() :])
     if _MAGIC.search(text) and not os.path.lexists(text):
-        return _glob(text, root, reading, walk)
-    return _path(text, root, reading, walk)
+        return _glob(text, place.root, place.reading, place.walk)
+    return _path(text, place.root, place.reading, place.walk)
 
 
 def _path(text: str, root: str, reading: Reading, walk: Walk) -> FolderListing | SingleListing:

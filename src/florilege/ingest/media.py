@@ -19,6 +19,10 @@ OFFICE: dict[str, str] = {
     "application/vnd.oasis.opendocument.presentation": "OpenDocument presentation",
     "application/epub+zip": "EPUB",
     "application/zip": "zip archive",
+    "application/x-tar": "tar archive",
+    "application/gzip": "gzip file",
+    "application/x-bzip2": "bzip2 file",
+    "application/x-xz": "xz file",
 }
 """Binary formats told by content; a file that only has the name of one is damaged or mislabelled."""
 
@@ -47,6 +51,10 @@ _SUFFIXES: dict[str, str] = {
     "application/vnd.oasis.opendocument.presentation": "odp",
     "application/epub+zip": "epub",
     "application/zip": "zip",
+    "application/x-tar": "tar",
+    "application/gzip": "gz tgz",
+    "application/x-bzip2": "bz2 tbz2",
+    "application/x-xz": "xz txz",
     "image/svg+xml": "svg",
     "text/x-python": "py pyi",
     "text/x-javascript": "js mjs cjs jsx",

@@ -86,11 +86,11 @@ class ByteSource(ABC):
 
     def children(self) -> Iterator[Source | Failed]:
         """What lies inside, unread. Nothing when it cannot be looked into: :meth:`read` tells why."""
-        if self.is_container:
-            try:
-                yield from self._contents()
-            except (LoadError, ReadError):
-                return
+        try:
+            found = self._contents() if self.inside is not None else []
+        except (LoadError, ReadError):
+            return
+        yield from found
 
     def read(self) -> Loaded | Failed:
         """Read it. Never raises for a bad source."""

@@ -22,7 +22,7 @@ from florilege.interfaces.embedding import (
 )
 from florilege.interfaces.models import Generation, Message, Model, Reranker, Reranking, Scored
 from florilege.interfaces.retrieval import HitSource, Origin
-from florilege.interfaces.sources import Container, Listing, Reader, ReadResult, Source
+from florilege.interfaces.sources import Conditional, Container, Listing, Reader, ReadResult, Source
 from florilege.interfaces.stores import (
     Candidate,
     Capabilities,
@@ -51,6 +51,7 @@ __all__ = [
     "ChunkVectors",
     "Chunker",
     "ChunkerProvider",
+    "Conditional",
     "Container",
     "DataStore",
     "DocumentChunker",

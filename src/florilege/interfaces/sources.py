@@ -38,6 +38,15 @@ class Source(Protocol):
 
 
 @runtime_checkable
+class Conditional(Protocol):
+    """A source without a mark of its own that can ask whether its bytes still have an earlier one."""
+
+    def read_since(self, revision: str, reader: str) -> Loaded | Failed | None:
+        """As :meth:`Source.read`; None when the bytes have that mark still and ``reader`` is what would read them."""
+        ...
+
+
+@runtime_checkable
 class Container(Protocol):
     """A source that may hold others, which then have its id, ``#`` and more as theirs.
 

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from itertools import chain, takewhile
 from typing import cast
 
-from florilege.interfaces.sources import Container, Listing, Source
+from florilege.indexing.prepare import storable_id
+from florilege.interfaces.sources import Conditional, Container, Listing, Source
 from florilege.interfaces.stores import DataStore, batches
 from florilege.model.document import Document, Failed, Loaded
 from florilege.model.errors import ConfigError
@@ -81,20 +82,20 @@ class Intake:
     def __iter__(self) -> Iterator[Item]:
         pool = ThreadPoolExecutor(self._readers, thread_name_prefix="florilege-read")
         try:
-            ahead: list[tuple[SourceRecord | None, Document | Failed | Skipped | Future[Loaded | Failed]]] = []
+            ahead: list[tuple[SourceRecord | None, Document | Failed | Skipped | Future[Loaded | Failed | None]]] = []
             for window in chain(batches(self._expanded(), WINDOW), ([],)):
                 begun = list(self._begin(pool, window))
                 for row, found in ahead:
-                    yield Item(_settled(found), row)
+                    yield Item(_settled(found, row), row)
                 ahead = begun
             for row, found in ahead:
-                yield Item(_settled(found), row)
+                yield Item(_settled(found, row), row)
         finally:
             pool.shutdown(wait=True, cancel_futures=True)
 
     def _begin(
         self, pool: ThreadPoolExecutor, window: list[Given]
-    ) -> Iterator[tuple[SourceRecord | None, Document | Failed | Skipped | Future[Loaded | Failed]]]:
+    ) -> Iterator[tuple[SourceRecord | None, Document | Failed | Skipped | Future[Loaded | Failed | None]]]:
         rows: Mapping[str, SourceRecord] = {}
         if window:
             rows = self._store.get_sources(self._namespace, [_id(given) for given in window])
@@ -110,6 +111,8 @@ class Intake:
                     yield row, skip
                 elif skip:
                     yield row, Skipped(given.source_id)
+                elif row is not None and isinstance(given, Conditional) and self._is_kept(row):
+                    yield row, pool.submit(given.read_since, row.revision or "", row.reader or "")
                 else:
                     yield row, pool.submit(given.read)
 
@@ -142,6 +145,10 @@ class Intake:
             found[row.source_id.rpartition("#")[0]] += 1
         return kept if all(found[source_id] == count for source_id, count in counted.items()) else None
 
+    def _is_kept(self, row: SourceRecord) -> bool:
+        """Whether a source would be left as it is if its bytes and their reader were still the ledger's."""
+        return self._skip(row, _Known(row.source_id, row.revision, row.reader or "")) is True
+
     def _rows_from(self, source_id: str) -> Iterator[SourceRecord]:
         """The ledger rows whose ids begin with ``source_id`` and ``#``, and those behind them."""
         cursor: str | None = f"{source_id}#"
@@ -150,11 +157,16 @@ class Intake:
             yield from rows
 
 
-def _settled(found: Document | Failed | Skipped | Future[Loaded | Failed]) -> Document | Failed | Skipped:
-    if isinstance(found, Future):
-        result = found.result()
-        return result.document if isinstance(result, Loaded) else result
-    return found
+def _settled(
+    found: Document | Failed | Skipped | Future[Loaded | Failed | None], row: SourceRecord | None
+) -> Document | Failed | Skipped:
+    if not isinstance(found, Future):
+        return found
+    result = found.result()
+    if result is None:
+        assert row is not None
+        return Skipped(row.source_id)
+    return result.document if isinstance(result, Loaded) else result
 
 
 def _id(given: Given) -> str:
@@ -176,4 +188,9 @@ def _given(documents: object) -> Iterator[Given]:
         # Not isinstance(item, Source): that would look at ``reader``, which may open the file.
         if not isinstance(item, (Document, Loaded, Failed)) and not hasattr(item, "read"):
             raise ConfigError(f"sync: item {number} is a {type(item).__name__}, not a document or load result")
-        yield item
+        if storable_id(item.source_id):
+            yield item
+        else:
+            shown = repr(item.source_id)[:200]
+            message = f"item {number}: its source id is no text a store can keep (empty, NUL or half a character)"
+            yield Failed(shown, "bad_source_id", message)

@@ -17,7 +17,7 @@ from typing import Any, BinaryIO
 from florilege.ingest.containers.children import Collector, blocks
 from florilege.ingest.containers.limits import MAX_DEPTH, MAX_ENTRIES, check_ratio
 from florilege.ingest.containers.tar import Forward, entries, is_tar
-from florilege.ingest.ignore import DEFAULT_PATTERNS, IgnoreRules
+from florilege.ingest.ignore import DEFAULT_PATTERNS, IgnoreRules, is_taken
 from florilege.ingest.source import ByteSource
 from florilege.interfaces.sources import Source
 from florilege.model.document import Failed
@@ -45,7 +45,7 @@ def zipped(source: ByteSource) -> list[Source | Failed]:
         for info in archive.infolist():
             if info.flag_bits & 1:
                 raise ReadError("the archive is encrypted: unpack it, or pack it without a password", code="encrypted")
-            if not info.is_dir() and is_wanted(info.filename):
+            if not info.is_dir() and is_taken(info.filename, _IGNORED):
                 collector.entry(info.filename, _inflated(archive, info, source.region().size))
     return collector.children
 
@@ -87,15 +87,6 @@ def unpacked(stream: BinaryIO, media_type: str) -> Iterator[bytes]:
         raise ReadError("the packed file ends too early", code="damaged")
 
 
-def is_wanted(name: str) -> bool:
-    """Whether an entry is taken: hidden names and what no folder walk takes are not."""
-    steps = [step for step in name.replace("\\", "/").split("/") if step not in ("", ".", "..")]
-    if not steps or any(step.startswith(".") for step in steps):
-        return False
-    paths = ["/".join(steps[: end + 1]) for end in range(len(steps))]
-    return not any(_IGNORED.decide(path, is_folder=path != paths[-1]) for path in paths)
-
-
 def _collector(source: ByteSource) -> Collector:
     if source.above >= MAX_DEPTH:
         raise ReadError(f"archives lie more than {MAX_DEPTH} deep in one another", code="too_deep")
@@ -105,7 +96,7 @@ def _collector(source: ByteSource) -> Collector:
 def _tar(source: ByteSource, pieces: Iterator[bytes]) -> list[Source | Failed]:
     collector = _collector(source)
     for name, content in entries(Forward(pieces)):
-        if is_wanted(name):
+        if is_taken(name, _IGNORED):
             collector.entry(name, content)
     return collector.children
 

@@ -55,6 +55,11 @@ _LARGE = {
 }
 
 
+def may_hold(media_type: str, size: int | None) -> bool:
+    """Whether something of this type and size in bytes (None: unknown) may be a container."""
+    return media_type in _ARCHIVES or media_type in _MAILS or (media_type in _LARGE and (size or 0) > PIECES_ABOVE)
+
+
 def inside(source: ByteSource) -> Inside | None:
     """How to look inside ``source``, None when it is no container.
 

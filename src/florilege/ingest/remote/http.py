@@ -1,4 +1,4 @@
-"""Sources at http(s) addresses.
+"""Fetching from http(s) addresses, safely.
 
 Every hop of a redirect is resolved here and the address itself is judged before a connection to exactly that address
 is opened: private, loopback, link-local and other non-public networks are refused, however they are spelled, unless
@@ -14,13 +14,11 @@ import ssl
 import time
 import zlib
 from dataclasses import dataclass
-from urllib.parse import SplitResult, quote, unquote, urljoin, urlsplit, urlunsplit
+from urllib.parse import SplitResult, quote, urljoin, urlsplit, urlunsplit
 
 from florilege._version import __version__
-from florilege.ingest.reading import Reading, builtin_reader, failed
-from florilege.ingest.sniff import by_name
-from florilege.model.document import Failed, Loaded
-from florilege.model.errors import LoadError, ReadError
+from florilege.ingest.remote.access import Access
+from florilege.model.errors import LoadError
 
 MAX_BYTES = 50_000_000
 MAX_REDIRECTS = 5
@@ -34,55 +32,14 @@ _CODES = {401: "permission", 403: "permission", 404: "not_found", 410: "not_foun
 
 @dataclass(frozen=True, slots=True)
 class Fetched:
-    """A response: its bytes, the address that gave them, its type and charset as declared, and its entity tag."""
+    """A response: its bytes, the address that gave them, its type and charset as declared, and its mark: the entity
+    tag, else when it was last modified."""
 
     data: bytes
     address: str
     media_type: str
     charset: str | None
     revision: str | None
-
-
-class UrlSource:
-    """A page or file at an address. What it holds is known only once it is fetched, so it is always read."""
-
-    revision: str | None = None
-
-    def __init__(self, address: str, reading: Reading, allowed: tuple[str, ...] = ()) -> None:
-        self._reading = reading
-        self._allowed = frozenset(name.lower() for name in allowed)
-        self._problem: LoadError | None = None
-        try:
-            self.source_id = normal_address(address)
-        except LoadError as error:
-            self.source_id = address
-            self._problem = error
-
-    @property
-    def reader(self) -> str:
-        """Unknown before the address answers."""
-        return "url/1"
-
-    def read(self) -> Loaded | Failed:
-        """Fetch and read it."""
-        try:
-            if self._problem is not None:
-                raise self._problem
-            found = fetch(self.source_id, self._allowed)
-            name = unquote(urlsplit(found.address).path).rsplit("/", 1)[-1]
-            hint = found.media_type if by_name(name) is None and builtin_reader(found.media_type) else None
-            document = self._reading.document(
-                _as_utf8(found),
-                source_id=self.source_id,
-                name=name,
-                hint=hint,
-                uri=found.address,
-                revision=found.revision,
-                opener=lambda: fetch(self.source_id, self._allowed).data,
-            )
-        except (LoadError, ReadError) as error:
-            return failed(self.source_id, error)
-        return Loaded(document)
 
 
 def normal_address(address: str) -> str:
@@ -97,23 +54,28 @@ def normal_address(address: str) -> str:
     return urlunsplit((parts.scheme, host + port, parts.path or "/", parts.query, ""))
 
 
-def fetch(address: str, allowed: frozenset[str] = frozenset()) -> Fetched:
-    """GET ``address``, following at most five redirects; ``allowed`` names hosts that may lie in private networks.
+def fetch(address: str, access: Access, known: str | None = None) -> Fetched | None:
+    """GET ``address``, following at most five redirects; None when what is there still has the mark ``known``.
 
     Raises :class:`LoadError`: ``bad_address``, ``blocked``, ``redirects``, ``too_large``, ``not_found``,
-    ``permission``, ``http_status``, or, worth trying again, ``unavailable``.
+    ``permission``, ``http_status``, ``untrusted``, or, worth trying again, ``unavailable``.
     """
     deadline = time.monotonic() + TOTAL_SECONDS
     for _ in range(MAX_REDIRECTS + 1):
         parts = _split(address)
         try:
-            with _connected(parts, allowed, deadline) as connection:
-                response = _asked(connection, parts)
+            with _connected(parts, access, deadline) as connection:
+                response = _asked(connection, parts, known)
                 location = response.getheader("Location")
                 if response.status in (301, 302, 303, 307, 308) and location:
                     address = urljoin(address, location)
                     continue
+                if response.status == 304 and known is not None:
+                    return None
                 return _received(response, address, deadline)
+        except ssl.SSLCertVerificationError as error:
+            message = f"the certificate of {parts.hostname} is not trusted (trust= names others that are)"
+            raise LoadError(message, code="untrusted") from error
         except (OSError, http.client.HTTPException) as error:
             message = f"{parts.hostname} does not answer as it should ({type(error).__name__})"
             raise LoadError(message, code="unavailable", retryable=True) from error
@@ -147,7 +109,7 @@ def _split(address: str) -> SplitResult:
     return parts
 
 
-def _connected(parts: SplitResult, allowed: frozenset[str], deadline: float) -> _Closing:
+def _connected(parts: SplitResult, access: Access, deadline: float) -> _Closing:
     """A connection to an address of the host that may be spoken to."""
     host = (parts.hostname or "").lower()
     port = parts.port or _PORTS[parts.scheme]
@@ -157,13 +119,13 @@ def _connected(parts: SplitResult, allowed: frozenset[str], deadline: float) -> 
     except UnicodeError as error:
         raise LoadError("the host name is not valid", code="bad_address") from error
     places = [str(entry[4][0]) for entry in found]
-    if host not in allowed and not all(map(is_public, places)):
+    if host not in access.private and not all(map(is_public, places)):
         message = f"{host} is not in the public internet (allow_private= admits it by name)"
         raise LoadError(message, code="blocked")
     timeout = min(CONNECT_SECONDS, _left(deadline))
     stream: socket.socket = socket.create_connection((places[0], port), timeout=timeout)
     if parts.scheme == "https":
-        stream = ssl.create_default_context().wrap_socket(stream, server_hostname=spelled)
+        stream = access.tls().wrap_socket(stream, server_hostname=spelled)
     stream.settimeout(_left(deadline))
     connection = _Closing(spelled, port)
     connection.sock = stream
@@ -182,9 +144,11 @@ class _Closing(http.client.HTTPConnection):
         self.close()
 
 
-def _asked(connection: http.client.HTTPConnection, parts: SplitResult) -> http.client.HTTPResponse:
+def _asked(connection: http.client.HTTPConnection, parts: SplitResult, known: str | None) -> http.client.HTTPResponse:
     target = quote(urlunsplit(("", "", parts.path or "/", parts.query, "")), safe="/%?&=+,;:@!$'()*~-._[]|")
     headers = {"User-Agent": f"florilege/{__version__}", "Accept": "*/*", "Accept-Encoding": "identity"}
+    if known is not None:
+        headers["If-None-Match" if known.startswith(('"', "W/")) else "If-Modified-Since"] = known
     connection.request("GET", target, headers=headers)
     return connection.getresponse()
 
@@ -214,13 +178,3 @@ def _left(deadline: float) -> float:
     if left <= 0:
         raise TimeoutError("past the deadline")
     return left
-
-
-def _as_utf8(found: Fetched) -> bytes:
-    """The bytes of a text in UTF-8 when the server names another charset and is right about it."""
-    if found.charset is None or not found.media_type.startswith("text/"):
-        return found.data
-    try:
-        return found.data.decode(found.charset).encode("utf-8")
-    except (UnicodeError, LookupError):
-        return found.data

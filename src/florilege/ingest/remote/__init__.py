@@ -1,0 +1,1 @@
+"""Sources that lie elsewhere: addresses, object storage, other file systems."""
