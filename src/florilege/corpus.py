@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from types import TracebackType
@@ -33,6 +34,19 @@ from florilege.model.filters import Filter
 from florilege.model.hit import Hit, Mode, Query
 from florilege.model.ledger import GenerationRecord, SourceRecord, SyncResult
 from florilege.retrieval.retriever import Retriever
+
+CLOSE_SECONDS = 30.0
+"""How long closing waits for a sync of another thread to stop."""
+
+
+class _Any:
+    """Set when one of its events is."""
+
+    def __init__(self, *events: Cancel | None) -> None:
+        self._events = [event for event in events if event is not None]
+
+    def is_set(self) -> bool:
+        return any(event.is_set() for event in self._events)
 
 
 class Corpus:
@@ -67,6 +81,8 @@ class Corpus:
         self.volatile_metadata = tuple(volatile_metadata)
         self.on_event = on_event
         self._owns_store = owns_store
+        self._closing = threading.Event()
+        self._running: dict[threading.Event, int] = {}
         self._retriever: Retriever | None = None
 
     def __enter__(self) -> Self:
@@ -78,7 +94,15 @@ class Corpus:
         self.close()
 
     def close(self) -> None:
-        """Close the indexer, and the store when this corpus opened it."""
+        """Close the indexer, and the store when this corpus opened it.
+
+        Syncs of other threads are cancelled and waited for, so that none leaves its lease behind.
+        """
+        self._closing.set()
+        mine = threading.get_ident()
+        for done, thread in list(self._running.items()):
+            if thread != mine:
+                done.wait(CLOSE_SECONDS)
         self.indexer.close()
         if self._owns_store:
             self.data.close()
@@ -134,9 +158,15 @@ class Corpus:
             chunking=None if chunking is None else dict(chunking),
             concurrency=2 if concurrency is None else concurrency,
             deadline=deadline,
-            cancel=cancel,
+            cancel=_Any(self._closing, cancel),
         )
-        return self._sync_run(options, plan=plan, on_event=on_event).run(documents)
+        done = threading.Event()
+        self._running[done] = threading.get_ident()
+        try:
+            return self._sync_run(options, plan=plan, on_event=on_event).run(documents)
+        finally:
+            done.set()
+            self._running.pop(done)
 
     def plan(
         self,

@@ -36,19 +36,11 @@ def watch(
     :meth:`florilege.Corpus.sync`. Ends when ``stop`` is set. What changes inside a store is no change. Needs the extra
     ``florilege[watch]`` (ConfigError without it).
     """
-    changes = _changes(paths, stop, debounce)
-    while True:
-        yield corpus.sync(load(list(paths)), **{"source_set": "complete", **options})
-        if next(changes, None) is None:
-            return
-
-
-def _changes(paths: Sequence[str | os.PathLike[str]], stop: Stop | None, debounce: float) -> Iterator[object]:
     try:
         import watchfiles
     except ImportError as error:
         raise ConfigError("watching needs the extra: pip install 'florilege[watch]'", code="missing_extra") from error
-    yield from watchfiles.watch(
+    changes = watchfiles.watch(
         *[os.fspath(path) for path in paths],
         watch_filter=_outside_stores(),
         debounce=int(debounce * 4000),
@@ -57,6 +49,10 @@ def _changes(paths: Sequence[str | os.PathLike[str]], stop: Stop | None, debounc
         rust_timeout=500,
         yield_on_timeout=False,
     )
+    while True:
+        yield corpus.sync(load(list(paths)), **{"source_set": "complete", **options})
+        if next(changes, None) is None:
+            return
 
 
 def _outside_stores() -> Callable[[Any, str], bool]:

@@ -262,3 +262,9 @@ def test_migrate_embeddings_to_a_configured_embedder(
     code, out, _ = run(capsys, "search", "refunds", "--mode", "dense")
     assert code == 0
     assert "refunds.md" in out
+
+
+def test_a_path_that_is_not_there_is_a_mistake_and_no_source(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code, _, err = run(capsys, "sync", "docs", "nosuch", "--lexical")
+    assert (code, err) == (2, "florilege: there is no nosuch\n")
+    assert not (project / ".florilege").exists()

@@ -66,7 +66,9 @@ class Indexer:
             ):
                 raise ConfigError(f"Indexer {leg}: {embedder!r} is not an embedder of that kind")
         self.id = id
-        self.namespace = clean_text(namespace)
+        if clean_text(namespace) != namespace:
+            raise ConfigError(f"Indexer namespace: {namespace!r} holds NUL or half a character")
+        self.namespace = namespace
         self.data = data
         self.dense: Embedder | None = dense
         self.sparse: SparseEmbedder | None = sparse

@@ -197,6 +197,6 @@ def failure_of(error: FlorilegeError, document: Document) -> Failed:
         code=error.code,
         message=error.message,
         retryable=True,
-        revision=document.revision,
-        reader=document.reader,
+        revision=document.revision if isinstance(document.revision, str) else None,
+        reader=document.reader if isinstance(document.reader, str) else None,
     )

@@ -30,14 +30,46 @@ def checked_document(
         raise ConfigError(
             f"document {document.source_id!r} names namespace {document.namespace!r}; this corpus is {namespace!r}"
         )
-    if not isinstance(document.source_id, str) or not document.source_id:
-        raise ConfigError(f"source id must be a non-empty string, not {document.source_id!r}")
-    document = _cleaned(document, namespace)
+    if not storable_id(document.source_id):
+        raise ConfigError(f"source id {document.source_id!r} is no text a store can keep", code="bad_source_id")
+    _check_types(document)
     plain(document.metadata, path=f"metadata of {document.source_id!r}")
+    document = _cleaned(document, namespace)
     if before is not None and document.parts == before.parts and document.content != before.content:
         return _respanned(document, stage or "transform")
     _check_spans(document, stage)
     return document
+
+
+def storable_id(source_id: object) -> bool:
+    """Whether this can name a source: text that is not empty, without NUL and lone surrogates."""
+    return isinstance(source_id, str) and bool(source_id) and clean_text(source_id) == source_id
+
+
+def _check_types(document: Document) -> None:
+    """Refuse fields of the wrong type here, where the source is still known, and not where they are stored."""
+    kinds: dict[str, tuple[type, ...]] = {
+        "content": (str,),
+        "metadata": (Mapping,),
+        "parts": (tuple, list),
+        **dict.fromkeys(("title", "media_type", "uri", "revision", "reader"), (str, type(None))),
+    }
+    for name, allowed in kinds.items():
+        value = getattr(document, name)
+        if not isinstance(value, allowed):
+            wanted = {"metadata": "a mapping", "parts": "a tuple of parts"}.get(name, "a string")
+            raise ConfigError(
+                f"document {document.source_id!r}: {name} must be {wanted}, not a {type(value).__name__}",
+                code="bad_value",
+                source_id=document.source_id,
+            )
+    for part in document.parts:
+        if not isinstance(part, Part):
+            raise ConfigError(
+                f"document {document.source_id!r}: parts must hold Part records, not a {type(part).__name__}",
+                code="bad_value",
+                source_id=document.source_id,
+            )
 
 
 def _cleaned(document: Document, namespace: str) -> Document:
@@ -54,7 +86,6 @@ def _cleaned(document: Document, namespace: str) -> Document:
     return replace(
         document,
         namespace=namespace,
-        source_id=clean_text(document.source_id),
         content=content,
         title=title,
         metadata=metadata,

@@ -14,7 +14,7 @@ from florilege.indexing.pipeline import Prepared
 from florilege.interfaces.stores import DataStore, Fence, SourceWrite, WriteOutcome
 from florilege.model.chunk import Chunk
 from florilege.model.document import Document
-from florilege.model.errors import EmbeddingError
+from florilege.model.errors import ChunkingError, ConfigError, EmbeddingError, FlorilegeError
 from florilege.model.ledger import SourceRecord, StageRecord, Usage, Version
 
 EmbedWhen = Literal["before", "after"]
@@ -39,7 +39,7 @@ class Done:
 
     job: Job
     outcome: WriteOutcome | None = None
-    error: EmbeddingError | None = None
+    error: FlorilegeError | None = None
     stages: tuple[StageRecord, ...] = ()
 
 
@@ -88,15 +88,34 @@ class Publication:
         if not jobs:
             return
         vectors = [written(self._embeddings, job.prepared.chunks) for job in jobs]
-        failed = self._embed(jobs, vectors)
-        ready = [(job, made) for job, made in zip(jobs, vectors, strict=True) if job.record.source_id not in failed]
-        writes = [self._write(job, made) for job, made in ready]
-        outcomes = self._store.replace(self._namespace, writes, fence=self._fence) if writes else []
-        done = {job.record.source_id: Done(job=job, error=failed.get(job.record.source_id)) for job in jobs}
-        for (job, _), write, outcome in zip(ready, writes, outcomes, strict=True):
-            done[job.record.source_id] = Done(job=job, outcome=outcome, stages=write.record.stages)
-        for item in done.values():
-            self._report(item)
+        failed: dict[str, FlorilegeError] = dict(self._embed(jobs, vectors))
+        writes = {
+            job.record.source_id: self._write(job, made)
+            for job, made in zip(jobs, vectors, strict=True)
+            if job.record.source_id not in failed
+        }
+        outcomes = self._publish(writes, failed)
+        for job in jobs:
+            source_id = job.record.source_id
+            if source_id in failed:
+                self._report(Done(job=job, error=failed[source_id]))
+            else:
+                stages = writes[source_id].record.stages
+                self._report(Done(job=job, outcome=outcomes[source_id], stages=stages))
+
+    def _publish(self, writes: dict[str, SourceWrite], failed: dict[str, FlorilegeError]) -> dict[str, WriteOutcome]:
+        """Publish; a source whose values the store refuses is left out, and the others go on without it."""
+        while writes:
+            try:
+                outcomes = self._store.replace(self._namespace, list(writes.values()), fence=self._fence)
+            except (ConfigError, ChunkingError) as error:
+                if error.source_id not in writes:
+                    raise
+                del writes[error.source_id]
+                failed[error.source_id] = error
+            else:
+                return dict(zip(writes, outcomes, strict=True))
+        return {}
 
     def _embed(self, jobs: list[Job], vectors: list[dict[str, Any]]) -> dict[str, EmbeddingError]:
         """Make the vectors that are missing, or (``when="after"``) count them; the errors by source."""

@@ -175,6 +175,8 @@ class F:
 
 def field_path(path: str | Sequence[str]) -> Path:
     """A path of keys from a dotted text or a sequence of keys; :class:`FilterError` when it names no field."""
+    if not isinstance(path, (str, list, tuple)):
+        raise FilterError(f"{path!r} names no field: a path is a text or a list of keys")
     keys = tuple(path.split(".")) if isinstance(path, str) else tuple(path)
     if not keys or not all(isinstance(key, str) and key for key in keys):
         raise FilterError(f"{path!r} names no field: a path is one or more keys that are not empty")
@@ -254,6 +256,7 @@ def filter_json(filter: Filter) -> dict[str, Any]:
 
 def _parse(data: Filter | Mapping[str, Any], path: str, depth: int) -> Filter:
     if isinstance(data, Filter):
+        _check_depth(data, path, depth)
         return data
     if not isinstance(data, Mapping):
         raise FilterError(f"a filter is a mapping, not a {type(data).__name__}", path=path)
@@ -272,6 +275,20 @@ def _parse(data: Filter | Mapping[str, Any], path: str, depth: int) -> Filter:
             raise FilterError(f"a condition has field, op and value, not {min(map(str, unknown))!r}", path=path)
         return _condition(data["field"], data["op"], data.get("value", True), path)
     return normalise(And(tuple(_short(name, value, f"{path}.{name}") for name, value in data.items())))
+
+
+def _check_depth(filter: Filter, path: str, depth: int) -> None:
+    level: list[Filter] = [filter]
+    while level:
+        if depth < 0:
+            raise FilterError(f"a filter is at most {MAX_DEPTH} levels deep", path=path)
+        inside: list[Filter] = []
+        for item in level:
+            if isinstance(item, Not):
+                inside.append(item.item)
+            elif isinstance(item, (And, Or)):
+                inside.extend(item.items)
+        level, depth = inside, depth - 1
 
 
 def _short(name: str, value: Any, path: str) -> Filter:

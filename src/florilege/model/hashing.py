@@ -36,12 +36,18 @@ def instant(value: date) -> datetime:
     return datetime(value.year, value.month, value.day, tzinfo=UTC)
 
 
-def plain(value: Any, *, path: str = "$") -> Any:
+MAX_DEPTH = 100
+"""How deep values may nest."""
+
+
+def plain(value: Any, *, path: str = "$", depth: int = MAX_DEPTH) -> Any:
     """``value`` as pure JSON, dates tagged as ``{"$date": ...}``.
 
     Raises :class:`ConfigError` naming the path for anything else: a float that is not finite, a key that is not a
-    string, an integer beyond 64 bits, an object of some other type.
+    string, an integer beyond 64 bits, an object of some other type, values nested deeper than ``depth``.
     """
+    if depth < 0:
+        raise ConfigError(f"{path[:60]}…: nested deeper than {MAX_DEPTH} levels", code="bad_value")
     if value is None or isinstance(value, (str, bool)):
         return value
     if isinstance(value, int):
@@ -58,9 +64,9 @@ def plain(value: Any, *, path: str = "$") -> Any:
         for key in value:
             if not isinstance(key, str):
                 raise ConfigError(f"{path}: key {key!r} is not a string", code="bad_value")
-        return {key: plain(item, path=f"{path}.{key}") for key, item in value.items()}
+        return {key: plain(item, path=f"{path}.{key}", depth=depth - 1) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
-        return [plain(item, path=f"{path}[{index}]") for index, item in enumerate(value)]
+        return [plain(item, path=f"{path}[{index}]", depth=depth - 1) for index, item in enumerate(value)]
     raise ConfigError(f"{path}: a {type(value).__name__} is not a JSON value", code="bad_value")
 
 

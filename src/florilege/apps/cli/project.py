@@ -54,6 +54,7 @@ def open_corpus(
         pipeline=config.pipeline(),
         fields=config.fields or None,
         create=create,
+        read_only=not create and "://" not in path and not os.access(os.path.join(path, "store.db"), os.W_OK),
         on_event=on_event,
     )
 

@@ -10,7 +10,7 @@ def add_parser(commands: Any) -> None:
     """Add the command."""
     parser = commands.add_parser("search", help="find the passages that answer a question")
     parser.add_argument("query", nargs="+", metavar="QUERY", help="the question, in plain words")
-    parser.add_argument("--limit", type=_count, default=10, metavar="N", help="at most N hits (default: 10)")
+    parser.add_argument("--limit", type=count, default=10, metavar="N", help="at most N hits (default: 10)")
     parser.add_argument(
         "--mode",
         choices=("auto", "hybrid", "dense", "lexical"),
@@ -66,7 +66,8 @@ def _told(explanation: Any) -> dict[str, Any]:
     return {} if explanation is None else {"explain": [f"{step.step_id}: {step.remark}" for step in explanation.steps]}
 
 
-def _count(text: str) -> int:
+def count(text: str) -> int:
+    """A whole number of at least 0."""
     value = int(text)
     if value < 0:
         raise argparse.ArgumentTypeError("must be at least 0")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -39,6 +40,10 @@ def run(args: argparse.Namespace) -> int:
     from florilege.apps.cli.progress import Progress
     from florilege.apps.cli.project import open_corpus
 
+    missing = [path for path in args.paths if not _may_exist(path)]
+    if missing:
+        print(f"florilege: there is no {missing[0]}", file=sys.stderr)
+        return 2
     with Progress(enabled=not args.json) as progress:
         dense: Any = None if args.lexical else "default"
         with open_corpus(args, dense=dense, create=True, on_event=progress) as corpus:
@@ -46,6 +51,11 @@ def run(args: argparse.Namespace) -> int:
                 return _watch(corpus, args)
             result = _synced(corpus, args)
     return _told(result, args)
+
+
+def _may_exist(path: str) -> bool:
+    """Whether a path is there, or is none that can be looked for: a pattern, an address."""
+    return os.path.lexists(path) or "://" in path or any(mark in path for mark in "*?[")
 
 
 def _options(args: argparse.Namespace) -> dict[str, Any]:

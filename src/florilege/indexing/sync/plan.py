@@ -63,9 +63,10 @@ class SyncPlan:
     def load(cls, path: str | os.PathLike[str]) -> SyncPlan:
         """Read a saved plan; ConfigError for a file that holds none this version can carry out."""
         try:
-            plan = decode(cls, Path(path).read_bytes(), what=f"plan {os.fspath(path)}")
+            plan = decode(cls, Path(path).read_bytes(), what="it")
         except (OSError, Corrupt) as error:
-            raise ConfigError(f"plan {os.fspath(path)}: {error}", code="bad_plan") from error
+            why = error.strerror if isinstance(error, OSError) else error.message
+            raise ConfigError(f"plan {os.fspath(path)}: {why}", code="bad_plan") from error
         if plan.format != FORMAT:
             raise ConfigError(f"plan {os.fspath(path)} has format {plan.format}, this is {FORMAT}", code="bad_plan")
         return plan

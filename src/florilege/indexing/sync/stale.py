@@ -64,6 +64,6 @@ def refusal(options: SyncOptions, corpus_id: str, *, deletions: int, own: int, l
         return None
     return IndexingError(
         f"refused to delete {deletions} of {own} sources of corpus {corpus_id!r}: {why}; "
-        "check the input, or pass allow_mass_delete=True",
+        "check the input, or allow it (allow_mass_delete=True, --allow-mass-delete)",
         code="mass_delete",
     )
