@@ -24,7 +24,6 @@ class Row:
     metadata: bytes
     parent: bytes | None
     provenance: bytes | None
-    key: bytes | None
     carried: int | None = None
     twin: int | None = None
 
@@ -68,8 +67,7 @@ def prepare(
     prepared.source_metadata = encode(record.metadata, ())
     carried = {row_digest: pk for pk, row_digest, _ in known}
     twins = {text_digest: pk for pk, _, text_digest in known}
-    keys: Sequence[bytes | None] = write.vectors.keys if write.vectors else [None] * len(write.chunks)
-    for ordinal, (chunk, key) in enumerate(zip(write.chunks, keys, strict=True)):
+    for ordinal, chunk in enumerate(write.chunks):
         metadata = encode(chunk.metadata, chunk.provenance.pages)
         parent = codecs.encode_parent(chunk.parent)
         text_digest = digest(chunk.content, chunk.context)
@@ -83,7 +81,6 @@ def prepare(
                 metadata,
                 parent,
                 codecs.encode_provenance(chunk.provenance),
-                key,
                 carried.get(row_digest),
                 twins.get(text_digest),
             )
