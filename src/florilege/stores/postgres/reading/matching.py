@@ -11,6 +11,7 @@ from florilege.model.filters import Filter
 from florilege.stores.postgres.reading.filters import compile_filter
 from florilege.stores.postgres.server.connection import Connection
 from florilege.stores.postgres.server.tables import vec_table
+from florilege.stores.postgres.server.wire import numbers
 from florilege.stores.postgres.writing.words import Ints
 
 FEW_ROWS = 20_000
@@ -70,7 +71,7 @@ class Matching:
         if self.rows is not None:
             return self._number(
                 f"SELECT count(*) FROM row_vector v WHERE v.row = ANY(%(rows)s) AND {having}",
-                {**self.values, "rows": self.rows.tolist()},
+                {**self.values, "rows": numbers(self.rows)},
             )
         return self._number(
             f"SELECT count(*) FROM published r JOIN row_vector v ON v.row = r.row AND {having}"
@@ -92,7 +93,7 @@ class Matching:
             " JOIN source s ON s.pk = r.source"
             f" WHERE r.row = ANY(%(rows)s) AND r.ns = %(ns)s AND {SEEN}"
             + ("" if self.rows is not None else f" AND {self.condition}"),
-            {**self.values, "rows": list(rows)},
+            {**self.values, "rows": numbers(rows)},
             binary=True,
         )
         return {row: (source_id, chunk_id, dense, weights) for row, source_id, chunk_id, dense, weights in found}
@@ -104,7 +105,7 @@ class Matching:
         """
         which, values = ("true" if not self.filtered else self.condition), {**self.values}
         if self.rows is not None:
-            which, values = "r.row = ANY(%(rows)s)", {**values, "rows": self.rows.tolist()}
+            which, values = "r.row = ANY(%(rows)s)", {**values, "rows": numbers(self.rows)}
         # An expression of the distance is nothing the index is sorted by, so it keeps the planner from it.
         order = "r.data <#> %(query)s::halfvec" if ann else "(r.data <#> %(query)s::halfvec) + 0"
         if ann:

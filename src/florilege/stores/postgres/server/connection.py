@@ -168,8 +168,7 @@ class Database:
             path = [self.schema, *([found[0]] if found else []), "public"]
             names = sql.SQL(", ").join(map(sql.Identifier, dict.fromkeys(path)))
             connection.execute(sql.SQL("SET search_path TO {}").format(names))
-            if found:
-                register(connection)
+            register(connection)
         except BaseException:
             connection.close()
             raise

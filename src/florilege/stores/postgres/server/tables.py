@@ -66,7 +66,7 @@ CREATE TABLE facet (
     UNIQUE (source, hash)
 );
 CREATE INDEX facet_ns ON facet (ns);
-CREATE INDEX facet_doc ON facet USING gin (doc jsonb_path_ops);
+CREATE INDEX facet_doc ON facet USING gin (doc jsonb_path_ops) WITH (fastupdate = off);
 CREATE TABLE generation (
     pk bigint PRIMARY KEY,
     ns int NOT NULL,

@@ -13,7 +13,7 @@ from florilege.model.failpoints import failpoint
 from florilege.stores.postgres.server.connection import Connection, Database
 from florilege.stores.postgres.server.names import namespace_key
 from florilege.stores.postgres.server.schema import lock_key
-from florilege.stores.postgres.server.wire import escape
+from florilege.stores.postgres.server.wire import escape, numbers
 from florilege.stores.postgres.writing.rows import delete_blocks
 from florilege.stores.postgres.writing.words import POSTING, WEIGHT, write_block
 
@@ -69,24 +69,27 @@ def _merge(database: Database, namespace: int, blocks: list[int], connection: Co
         "SELECT pg_try_advisory_xact_lock(%s)", (lock_key(database, "merge", namespace),)
     ).fetchone()
     # Terms and blocks together are a key; without statistics of a table just filled the planner would read all of it.
-    connection.execute("SET LOCAL enable_seqscan = off; SET LOCAL enable_hashjoin = off")
-    heads = connection.execute("SELECT space, terms FROM block WHERE pk = ANY(%s)", (blocks,)).fetchall()
+    for plan in ("seqscan", "hashjoin", "mergejoin"):
+        connection.execute(f"SET LOCAL enable_{plan} = off")
+    heads = connection.execute("SELECT pk, space, terms FROM block WHERE pk = ANY(%s)", (blocks,)).fetchall()
     if not found or not found[0] or len(heads) < len(blocks):
         return 0
-    terms = np.unique(np.frombuffer(b"".join(bytes(part) for _, part in heads), dtype="<i8"))
+    parts = [np.frombuffer(terms, dtype="<i8") for _, _, terms in heads]
+    owners = np.repeat(np.array([pk for pk, _, _ in heads], dtype=np.int64), [len(part) for part in parts])
     lines = connection.execute(
-        "SELECT p.term, p.data FROM unnest(%s::bigint[]) t JOIN posting p ON p.term = t WHERE p.block = ANY(%s)",
-        (terms.tolist(), blocks),
+        "SELECT p.term, p.data FROM unnest(%s, %s) AS u (term, block)"
+        " JOIN posting p ON p.term = u.term AND p.block = u.block",
+        (numbers(np.concatenate(parts)), numbers(owners)),
         binary=True,
     ).fetchall()
-    space = heads[0][0]
+    space = heads[0][1]
     kind = POSTING if space is None else WEIGHT
     postings = np.frombuffer(b"".join(data for _, data in lines), dtype=kind)
     sizes = np.array([len(data) // kind.itemsize for _, data in lines], dtype=np.int64)
     of_terms = np.repeat(np.array([term for term, _ in lines], dtype=np.int64), sizes)
     rows = np.unique(postings["row"])
     there = connection.execute(
-        "SELECT row FROM unnest(%s::bigint[]) u (row) JOIN text t USING (row)", (rows.tolist(),), binary=True
+        "SELECT row FROM unnest(%s) u (row) JOIN text t USING (row)", (numbers(rows),), binary=True
     ).fetchall()
     kept = np.isin(postings["row"], np.array([row for (row,) in there], dtype=np.int64))
     delete_blocks(connection, "pk = ANY(%s)", (blocks,))

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
+
+import numpy as np
 
 from florilege.stores.fields import Fields
 from florilege.stores.postgres.reading.filters import filter_doc
 from florilege.stores.postgres.server.connection import Connection
 from florilege.stores.postgres.server.names import spaces
 from florilege.stores.postgres.server.tables import ROW_COLUMNS, vec_table
-from florilege.stores.postgres.server.wire import copy, escape
+from florilege.stores.postgres.server.wire import copy, escape, numbers
 from florilege.stores.postgres.writing.linking import Keyed
 from florilege.stores.postgres.writing.words import Words
 from florilege.stores.preparation import Prepared, Row
@@ -234,8 +235,9 @@ def delete_generations(connection: Connection, generations: Sequence[int]) -> No
 def delete_blocks(connection: Connection, which: str, values: Sequence[Any]) -> None:
     """Remove blocks with their postings."""
     for pk, terms in connection.execute(f"DELETE FROM block WHERE {which} RETURNING pk, terms", values).fetchall():
-        numbers = [term for (term,) in struct.iter_unpack("<q", terms)]
-        connection.execute("DELETE FROM posting WHERE term = ANY(%s) AND block = %s", (numbers, pk))
+        connection.execute(
+            "DELETE FROM posting WHERE term = ANY(%s) AND block = %s", (numbers(np.frombuffer(terms, dtype="<i8")), pk)
+        )
 
 
 def words_of(connection: Connection, rows: Sequence[int]) -> dict[int, Words]:
