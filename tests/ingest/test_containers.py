@@ -27,6 +27,7 @@ from florilege.ingest.reading import Reading
 from florilege.ingest.source import ByteSource
 from florilege.model.document import Document, Failed, Loaded
 from tests.ingest.build import zipped
+from tests.support import shared
 
 Read = dict[str, Document | str]
 
@@ -235,6 +236,16 @@ def test_attachments_are_sources_behind_their_mail() -> None:
     assert archive.metadata["attachment"] == "application-zip.zip"
     assert deep == "too_deep"
     assert isinstance(note, Document)
+
+
+def test_attachments_of_an_outlook_message_are_sources() -> None:
+    path = shared("files/msg/msg_with_attachment.msg")
+    mail, text, broken = inside(path.read_bytes(), "x.msg").values()
+    assert isinstance(mail, Document)
+    assert mail.metadata["children"] == 2
+    assert isinstance(text, Document)
+    assert text.metadata == {"attachment": "test.txt"}
+    assert broken == "damaged"  # the sample's PDF is 26 bytes
 
 
 @pytest.fixture

@@ -91,7 +91,9 @@ EXPECTED: dict[str, Facts | str] = {
     ),
     "json/dots_simple.json": Facts({"text": 1}, warnings=["invalid_json"], texts=("ACM ISBN 978-1-4503-9385-0",)),
     "json/gas_disposition.layout.json": Facts({"json": 28}, texts=("name: GD-PR-DISTRICT\nsize: 2",)),
-    "msg/msg_with_attachment.msg": "unsupported_format",
+    "msg/msg_with_attachment.msg": Facts(
+        {"text": 2}, "Email with Attachment", warnings=["attachment"], texts=("This email contains an attachment.",)
+    ),
     "ods/special_cells.ods": Facts({"sheet": 1}, texts=("Value With 3 spaces",)),
     "odt/text_document_01.odt": Facts({"text": 17}, "heading level 1.0", texts=("    - bullet list 2.2.1",)),
     "pdf/2305.03393v1-pg9.pdf": Facts(
@@ -158,8 +160,12 @@ EXPECTED: dict[str, Facts | str] = {
         texts=("R1 | True | False |  | False | True | True", "Some notes on the second slide."),
     ),
     "pptx/prs-notes.pptx": Facts({"page": 1, "text": 1}, "Presentation", texts=("Notes",)),
-    "rtf/testRTFJapanese.rtf": "unsupported_format",
-    "rtf/testRTFVarious.rtf": "unsupported_format",
+    "rtf/testRTFJapanese.rtf": Facts(
+        {"text": 15, "table": 1}, None, [(2, 1)], texts=("２人は４１年１０月に逮捕され、", "(10/17 15:53)")
+    ),
+    "rtf/testRTFVarious.rtf": Facts(
+        {"text": 25, "table": 1}, None, [(3, 1)], texts=("Row 2 Col 1 | Row 2 Col 2 | Row 2 Col 3", "𐌲𐌿𐍄𐌹𐍃𐌺")
+    ),
     "xls/date_1904.xls": Facts({"sheet": 1, "table": 1}, None, [(0, 3)], texts=("2021-01-01 | 15",)),
     "xls/merge_cells.xls": Facts({"sheet": 1, "table": 1}, None, [(0, 4)], texts=("Row Merge |  | Not Merged",)),
     "xlsx/date_1904.xlsx": Facts({"sheet": 1, "table": 1}, None, [(0, 3)], texts=("10 days, 15:10:10 | 17",)),

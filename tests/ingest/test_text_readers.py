@@ -380,3 +380,31 @@ def test_spans_slice_back_whatever_the_text(entry: Any, pieces: list[str]) -> No
     except ReadError:
         return
     assert_sound(result.content, result.parts)
+
+
+def test_toml_is_values_under_their_paths() -> None:
+    document = read(
+        b'title = "x"\nn = 1.50\nday = 2024-02-29\n[a.b]\nc = [1, 2]\n[[t]]\nk = true\n[[t]]\nk = 07:30:00\n', "x.toml"
+    )
+    assert [(part.json_path, part.text) for part in document.parts] == [
+        ("$", "title: x\nn: 1.50\nday: 2024-02-29"),
+        ("$.a.b", "c: 1, 2"),
+        ("$.t[0]", "k: true"),
+        ("$.t[1]", "k: 07:30:00"),
+    ]
+    broken = read(b"not = [toml", "x.toml")
+    assert broken.content == "not = [toml"
+    assert [warning.code for warning in broken.warnings] == ["invalid_toml"]
+    assert [warning.code for warning in read(b"# nothing\n", "x.toml").warnings] == ["empty"]
+
+
+def test_a_reader_whose_extra_is_missing_says_so_and_is_asked_again_later(monkeypatch: pytest.MonkeyPatch) -> None:
+    from florilege.ingest import reading
+
+    assert reading.Reading().mark("application/rtf") == "rtf/1"
+    monkeypatch.setattr(reading, "find_spec", lambda name: None)
+    assert reading.Reading().mark("application/rtf") == "none/1"
+    with pytest.raises(ReadError) as failure:
+        read(b"{\\rtf1 words}", "x.rtf")
+    assert failure.value.code == "unsupported_format"
+    assert "florilege[rtf]" in failure.value.message

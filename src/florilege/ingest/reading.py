@@ -6,6 +6,7 @@ import importlib
 import io
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, BinaryIO
 
 from florilege.ingest.media import PLAIN
@@ -27,7 +28,8 @@ _ODF = "application/vnd.oasis.opendocument."
 class BuiltinReader:
     """A reader named without importing it, ``target`` as ``module:class``.
 
-    ``in_process`` ones are pure Python over linear scans; the others run in workers.
+    ``in_process`` ones are pure Python over linear scans; the others run in workers. ``extra`` names what has to be
+    installed with this package for the module ``needs``.
     """
 
     id: str
@@ -35,6 +37,13 @@ class BuiltinReader:
     media_types: tuple[str, ...]
     target: str
     in_process: bool = False
+    needs: str | None = None
+    extra: str | None = None
+
+    @property
+    def is_installed(self) -> bool:
+        """Whether what it needs is there."""
+        return self.needs is None or find_spec(self.needs) is not None
 
     def load(self) -> Reader:
         """Import and create it."""
@@ -48,6 +57,7 @@ BUILTIN_READERS: tuple[BuiltinReader, ...] = (
     BuiltinReader(
         "markdown", "1", ("text/markdown",), "florilege.ingest.readers.markdown:MarkdownReader", in_process=True
     ),
+    BuiltinReader("toml", "1", ("text/x-toml",), "florilege.ingest.readers.json_values:TomlReader", in_process=True),
     BuiltinReader("code", "1", ("text/x-",), "florilege.ingest.readers.plain:CodeReader", in_process=True),
     BuiltinReader(
         "csv",
@@ -78,6 +88,17 @@ BUILTIN_READERS: tuple[BuiltinReader, ...] = (
     BuiltinReader("epub", "1", ("application/epub+zip",), "florilege.ingest.markup.epub:EpubReader"),
     BuiltinReader("xml", "1", ("application/xml", "image/svg+xml"), "florilege.ingest.markup.xml:XmlReader"),
     BuiltinReader("eml", "1", ("message/rfc822",), "florilege.ingest.readers.eml:EmlReader"),
+    BuiltinReader(
+        "msg",
+        "1",
+        ("application/vnd.ms-outlook",),
+        "florilege.ingest.readers.msg:MsgReader",
+        needs="oxmsg",
+        extra="msg",
+    ),
+    BuiltinReader(
+        "rtf", "1", ("application/rtf",), "florilege.ingest.readers.rtf:RtfReader", needs="striprtf", extra="rtf"
+    ),
     BuiltinReader("pdf", "1", ("application/pdf",), "florilege.ingest.pdf.reader:PdfReader"),
 )
 
@@ -192,6 +213,9 @@ class Reading:
         """What ``reader`` makes of ``data``, in a worker unless it may run in this process."""
         if not isinstance(reader, BuiltinReader):
             return checked(run_reader(reader, data, media_type))
+        if not reader.is_installed:
+            message = f"reading {media_type} needs the extra: pip install 'florilege[{reader.extra}]'"
+            raise ReadError(message, code="unsupported_format")
         if reader.in_process or not self.isolate:
             return checked(run_reader(reader.load(), data, media_type))
         from florilege.ingest.workers import default_pool
@@ -266,4 +290,7 @@ def bytes_id(data: bytes) -> str:
 
 
 def _mark(reader: Reader | BuiltinReader | None) -> str:
-    return f"{reader.id}/{reader.version}" if reader else "none/1"
+    """A reader that is not installed marks nothing, so that what it would have read is tried again once it is."""
+    if reader is None or (isinstance(reader, BuiltinReader) and not reader.is_installed):
+        return "none/1"
+    return f"{reader.id}/{reader.version}"

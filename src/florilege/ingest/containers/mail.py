@@ -14,6 +14,14 @@ _TAKERS = {
     "message/rfc822": BuiltinReader(
         "eml_attachments", "1", ("message/rfc822",), "florilege.ingest.readers.eml:EmlAttachments"
     ),
+    "application/vnd.ms-outlook": BuiltinReader(
+        "msg_attachments",
+        "1",
+        ("application/vnd.ms-outlook",),
+        "florilege.ingest.readers.msg:MsgAttachments",
+        needs="oxmsg",
+        extra="msg",
+    ),
 }
 
 

@@ -120,17 +120,7 @@ class _Text(_Walk):
         if not isinstance(data, bytes):
             return
         text = decode(data, part.get_content_charset()).text
-        if part.get_content_type() == "text/html":
-            from selectolax.lexbor import LexborHTMLParser
-
-            from florilege.ingest.markup.html import MAX_NESTING, read_tree
-            from florilege.ingest.markup.html_tree import nesting
-
-            if nesting(text) <= MAX_NESTING:
-                read_tree(LexborHTMLParser(text), self.assembly)
-            return
-        for paragraph in _BLANK_LINES.split(text.replace("\r\n", "\n").replace("\r", "\n")):
-            self.assembly.prose(paragraph.strip("\n").rstrip())
+        (add_html if part.get_content_type() == "text/html" else add_text)(self.assembly, text)
 
     def attachment(self, part: Any) -> None:
         kind = part.get_content_type()
@@ -148,6 +138,23 @@ class _Attachments(_Walk):
         data = part.get_payload(decode=True)
         if isinstance(data, bytes):
             self.found.append((_file_name(part), base64.b64encode(data).decode("ascii")))
+
+
+def add_html(assembly: Assembly, text: str) -> None:
+    """Append a body in HTML, unless it is nested beyond reason."""
+    from selectolax.lexbor import LexborHTMLParser
+
+    from florilege.ingest.markup.html import MAX_NESTING, read_tree
+    from florilege.ingest.markup.html_tree import nesting
+
+    if nesting(text) <= MAX_NESTING:
+        read_tree(LexborHTMLParser(text), assembly)
+
+
+def add_text(assembly: Assembly, text: str) -> None:
+    """Append a body in plain text, by paragraphs."""
+    for paragraph in _BLANK_LINES.split(text.replace("\r\n", "\n").replace("\r", "\n")):
+        assembly.prose(paragraph.strip("\n").rstrip())
 
 
 def _parsed(content: bytes) -> Any:

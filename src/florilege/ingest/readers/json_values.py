@@ -1,4 +1,4 @@
-"""The readers of JSON and JSON Lines: each value once, under its path.
+"""The readers of JSON, JSON Lines and TOML: each value once, under its path.
 
 A container's plain values (and lists of them) are one part, a line each as ``name: value``; containers inside it are
 parts of their own. Numbers keep the spelling of the file.
@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import json
 import re
+import tomllib
+from datetime import date, time
 from typing import Any
 
 from florilege.ingest.readers.assembly import Assembly
@@ -51,7 +53,7 @@ class JsonReader:
         try:
             values = _values(found.text)
         except json.JSONDecodeError as error:
-            return _as_text(content, f"not JSON at line {error.lineno}, column {error.colno}")
+            return _as_text(content, "invalid_json", f"not JSON at line {error.lineno}, column {error.colno}")
         except RecursionError:
             raise _too_deep() from None
         for index, value in enumerate(values):
@@ -93,6 +95,28 @@ class JsonLinesReader:
             assembly.warn("invalid_json", f"{bad} of {number - self._first} lines are not JSON; they are kept as text")
         if number == self._first:
             assembly.warnings.append(EMPTY)
+        return assembly.result()
+
+
+class TomlReader:
+    """TOML. What is no TOML is kept as one text part, with the warning ``invalid_toml``."""
+
+    id = "toml"
+    version = "1"
+    media_types = ("text/x-toml",)
+
+    def read(self, content: bytes, media_type: str) -> ReadResult:
+        """Read ``content``."""
+        found = decoded(content)
+        assembly = Assembly()
+        assembly.warnings += found.warnings
+        try:
+            values = tomllib.loads(found.text.replace("\r\n", "\n"), parse_float=Number)
+        except tomllib.TOMLDecodeError:
+            return _as_text(content, "invalid_toml", "not TOML")
+        if not values:
+            assembly.warnings.append(EMPTY)
+        add_value(assembly, "$", values)
         return assembly.result()
 
 
@@ -143,11 +167,18 @@ def _is_plain_list(value: Any) -> bool:
 def _plain(value: Any) -> str:
     if isinstance(value, str):
         return str(value)
+    if isinstance(value, (date, time)):
+        return value.isoformat()
     return "null" if value is None else "true" if value is True else "false" if value is False else str(value)
 
 
 def _type(value: Any) -> str:
-    kinds: tuple[tuple[Any, str], ...] = ((bool, "boolean"), (Number, "number"), (str, "string"), (dict, "object"))
+    kinds: tuple[tuple[Any, str], ...] = (
+        (bool, "boolean"),
+        ((Number, int), "number"),
+        ((str, date, time), "string"),
+        (dict, "object"),
+    )
     return next((name for kind, name in kinds if isinstance(value, kind)), "array" if value is not None else "null")
 
 
@@ -157,9 +188,9 @@ def _step(key: str | int) -> str:
     return f".{key}" if _NAME.match(key) else f"[{json.dumps(key, ensure_ascii=False)}]"
 
 
-def _as_text(content: bytes, problem: str) -> ReadResult:
+def _as_text(content: bytes, code: str, problem: str) -> ReadResult:
     result = TextReader().read(content, "text/plain")
-    warning = IngestWarning(code="invalid_json", message=f"{problem}; kept as text")
+    warning = IngestWarning(code=code, message=f"{problem}; kept as text")
     return ReadResult(content=result.content, parts=result.parts, warnings=(*result.warnings, warning))
 
 
