@@ -9,7 +9,7 @@ from itertools import groupby
 from florilege.ingest.readers.assembly import Assembly, is_header
 from florilege.interfaces.sources import ReadResult
 
-_TITLE = re.compile(r"\{\\title\s+([^{}\\]+)\}")
+_TITLE = re.compile(r"\{\\title\s+([^{}\\]*\w[^{}\\]*)\}")
 _CODE_PAGE = re.compile(r"\\ansicpg(\d+)")
 
 
