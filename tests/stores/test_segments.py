@@ -31,7 +31,7 @@ def _open_sealing(path: Path) -> SQLiteStore:
     return _open(path, seal_rows=2)
 
 
-TestSealedReplacement = replacement_tests(_open_sealing, _analyzer.analyze)
+TestSealedReplacement: Any = replacement_tests(_open_sealing, _analyzer.analyze)
 TestSealedReplacement.settings = settings(stateful_step_count=15, max_examples=25)
 
 
@@ -203,11 +203,9 @@ def test_a_reader_that_slept_through_collection_wakes(path: Path) -> None:
 
 
 def test_a_merge_between_listing_and_opening_is_no_damage(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from florilege.stores.sqlite.reading import feed
-
     wanted = _truth(path)
-    listed = feed.listed
-    merged = []
+    listed = listing.listed
+    merged: list[bool] = []
 
     def slow(connection: sqlite3.Connection, namespace: int) -> Any:
         found = listed(connection, namespace)
@@ -219,7 +217,7 @@ def test_a_merge_between_listing_and_opening_is_no_damage(path: Path, monkeypatc
             assert not all(part.intact(path) for part in found)
         return found
 
-    monkeypatch.setattr(feed, "listed", slow)
+    monkeypatch.setattr("florilege.stores.sqlite.reading.feed.listed", slow)
     with _open(path) as store, store.snapshot(NS) as snapshot:
         found = [item[1:] for item in snapshot.search(SearchRequest(text="three", depth=30)).legs["lexical"]]
     assert [item[:2] for item in found] == [item[1:3] for item in wanted[2].legs["lexical"]]
@@ -286,3 +284,21 @@ def test_files_are_mapped_for_this_process_alone(path: Path) -> None:
         blocks = store._searching()._residents[1]._blocks
         assert any(block.sealed and np.count_nonzero(block.died < 10_000) for block in blocks)
     assert {file: file.read_bytes() for file in _files(path)} == before
+
+
+def test_a_store_from_before_there_were_segments_gets_them(path: Path) -> None:
+    wanted = _truth(path)
+    for file in _files(path):
+        file.unlink()
+    raw = sqlite3.connect(path / "store.db")
+    for statement in ("DROP TABLE segment", "DROP TABLE grave", "DELETE FROM meta WHERE key = 'store'"):
+        raw.execute(statement)
+    raw.commit()
+    raw.execute("PRAGMA user_version = 2")
+    raw.close()
+    with _open(path) as store:
+        assert _answers(store) == wanted
+        store.replace(NS, [write_of("new", ["quince"])])
+    assert _listed(path) == [file.name for file in _files(path)] != []
+    with _open(path) as store:
+        assert _answers(store) == _truth(path)

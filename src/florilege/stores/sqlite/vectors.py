@@ -14,7 +14,8 @@ from florilege.stores import codecs
 from florilege.stores.sqlite.connection import Database
 from florilege.stores.sqlite.leases import check_fence
 from florilege.stores.sqlite.segments.sealing import Sealer
-from florilege.stores.sqlite.writing.rows import add_change, namespace_key, space_key, vector_keys
+from florilege.stores.sqlite.writing.linking import vector_keys
+from florilege.stores.sqlite.writing.rows import add_change, namespace_key, space_key
 
 _WAITING = (
     " FROM embed_queue q JOIN row r ON r.pk = q.row JOIN generation g ON g.pk = r.first_gen"

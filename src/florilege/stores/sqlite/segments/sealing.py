@@ -95,8 +95,8 @@ class Sealer:
             parts = listed(connection, ns)
             span = (
                 _hole(parts, self._database.folder)
-                or self._tail(connection, ns, parts[-1].last if parts else 0)
                 or self._crowd(parts)
+                or self._tail(connection, ns, parts[-1].last if parts else 0)
             )
             if span is None and thorough:
                 span = _outdated(connection, ns, parts)

@@ -34,7 +34,8 @@ def collect(
     fence: Fence | None,
 ) -> dict[str, int]:
     """See :meth:`florilege.stores.SQLiteStore.collect`."""
-    counts = dict.fromkeys(("generations", "rows", *(name for name, _, _ in _UNREFERENCED)), 0)
+    names = [name for name, _, _ in (*_LEFT_BEHIND, *_LOOSE)]
+    counts = dict.fromkeys(("generations", "rows", *names), 0)
     before = codecs.now() - int(retention * 1_000_000)
     with database.read() as connection:
         found = _doomed(connection, namespace, keep_generations, before)
@@ -47,14 +48,15 @@ def collect(
             failpoint("collect")
     with database.write() as connection:
         check_fence(connection, namespace, fence)
-        for name, statement, values in _UNREFERENCED:
+        for name, statement, values in (*_LEFT_BEHIND, *_LOOSE) if found else _LOOSE:
             moment = codecs.now() - int(vector_age * 1_000_000)
             counts[name] += connection.execute(statement, (moment,) * values).rowcount
         failpoint("collect")
     return counts
 
 
-_UNREFERENCED = (
+# What generations leave behind: whole tables are read for it, so only when some have gone.
+_LEFT_BEHIND = (
     (
         "records",
         "DELETE FROM generation WHERE collected AND NOT EXISTS (SELECT 1 FROM row WHERE first_gen = generation.pk)",
@@ -71,6 +73,9 @@ _UNREFERENCED = (
         " UNION SELECT metadata FROM parent)",
         0,
     ),
+)
+
+_LOOSE = (
     (
         "vectors",
         "DELETE FROM vector WHERE created < ? AND NOT EXISTS (SELECT 1 FROM row_vector v WHERE v.vector = vector.pk)",

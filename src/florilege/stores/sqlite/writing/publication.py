@@ -10,13 +10,14 @@ from florilege.stores import codecs
 from florilege.stores.preparation import Prepared
 from florilege.stores.rules import Active, deleted_record, owner_conflict, published_record, version_conflict
 from florilege.stores.sqlite.writing import rows as sql
+from florilege.stores.sqlite.writing.linking import Wanted, link_vectors
 
 
 class Replan(Exception):
     """The plan was made against a generation that has been replaced since."""
 
 
-def spaces_of(connection: sqlite3.Connection, plan: Prepared) -> list[sql.Wanted]:
+def spaces_of(connection: sqlite3.Connection, plan: Prepared) -> list[Wanted]:
     return [(sql.space_key(connection, space, create=True) or 0, keys) for space, keys in plan.vectors]
 
 
@@ -62,7 +63,7 @@ def publish(connection: sqlite3.Connection, namespace: int, plan: Prepared, gene
         "UPDATE generation SET number = ?, revision = ?, published_seq = ?, published_at = ? WHERE pk = ?",
         (*version, seq, at, generation),
     )
-    queued = sql.link_vectors(connection, spaces_of(connection, plan), plan.rows, generation, seq)
+    queued = link_vectors(connection, spaces_of(connection, plan), plan.rows, generation, seq)
     carried = {row.carried for row in plan.rows if row.carried is not None}
     if active.generation is not None:
         sql.retire(connection, active.generation, (pk for pk in plan.base_rows if pk not in carried), seq, at)

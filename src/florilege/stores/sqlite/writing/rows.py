@@ -8,10 +8,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from florilege.interfaces.embedding import EmbeddingSpace
 from florilege.stores import codecs
 from florilege.stores.preparation import Prepared, Row
+from florilege.stores.sqlite.writing.linking import Wanted, add_vectors, borrow_from_twins
 
 Lexeme = tuple[int, bytes, bytes]
-Wanted = tuple[int, Sequence[bytes | None]]
-"""A space, and the vector key of the row at each ordinal."""
 
 
 def namespace_key(connection: sqlite3.Connection, name: str, *, create: bool = False) -> int | None:
@@ -60,19 +59,6 @@ def keep_metadata(connection: sqlite3.Connection, records: Mapping[bytes, str]) 
             ).fetchone()
         keys[name] = int(found[0])
     return keys
-
-
-def vector_keys(connection: sqlite3.Connection, space: int, keys: Iterable[bytes]) -> dict[bytes, int]:
-    """Which of these content keys have a vector, and which row of ``vector`` it is."""
-    found: dict[bytes, int] = {}
-    wanted = list(dict.fromkeys(keys))
-    for start in range(0, len(wanted), 1000):
-        batch = wanted[start : start + 1000]
-        marks = ",".join("?" * len(batch))
-        found.update(
-            connection.execute(f"SELECT key, pk FROM vector WHERE space = ? AND key IN ({marks})", [space, *batch])
-        )
-    return found
 
 
 def add_generation(
@@ -160,76 +146,8 @@ def add_rows(
         + [(generation, pk, row.ordinal, row.provenance) for pk, row in keyed],
     )
     for space, keys in spaces:
-        _add_vectors(connection, space, [(pk, keys[row.ordinal]) for pk, row in keyed])
-    _borrow_from_twins(connection, [(pk, row.twin) for pk, row in keyed if row.twin is not None])
-
-
-def _add_vectors(connection: sqlite3.Connection, space: int, keyed: Iterable[tuple[int, bytes | None]]) -> None:
-    wanted = [(pk, key) for pk, key in keyed if key is not None]
-    known = vector_keys(connection, space, (key for _, key in wanted))
-    connection.executemany(
-        "INSERT INTO row_vector (row, space, vector, seq) VALUES (?, ?, ?, 0)",
-        [(pk, space, known[key]) for pk, key in wanted if key in known],
-    )
-    connection.executemany(
-        "INSERT INTO embed_queue (space, row, key) VALUES (?, ?, ?)",
-        [(space, pk, key) for pk, key in wanted if key not in known],
-    )
-
-
-def _borrow_from_twins(connection: sqlite3.Connection, twins: Sequence[tuple[int, int]]) -> None:
-    if not twins:
-        return
-    connection.executemany(
-        "INSERT OR IGNORE INTO lexeme (row, length, terms, counts)"
-        " SELECT ?, length, terms, counts FROM lexeme WHERE row = ?",
-        twins,
-    )
-    connection.executemany(
-        "INSERT OR IGNORE INTO row_vector (row, space, vector, seq)"
-        " SELECT ?1, space, vector, 0 FROM row_vector v WHERE row = ?2"
-        " AND NOT EXISTS (SELECT 1 FROM embed_queue q WHERE q.row = ?1 AND q.space = v.space)",
-        twins,
-    )
-    connection.executemany(
-        "INSERT OR IGNORE INTO embed_queue (space, row, key)"
-        " SELECT space, ?1, key FROM embed_queue q WHERE space IN (SELECT pk FROM space) AND row = ?2"
-        " AND NOT EXISTS (SELECT 1 FROM row_vector v WHERE v.row = ?1 AND v.space = q.space)",
-        twins,
-    )
-
-
-def link_vectors(
-    connection: sqlite3.Connection, spaces: Iterable[Wanted], rows: Sequence[Row], generation: int, seq: int
-) -> int:
-    """See that every row of a generation has its vectors or waits for them; returns how many are waited for.
-
-    Carried rows may lack a vector of a space that was not asked for when they were written, and a vector may have
-    come since a row was queued: such rows have theirs from sequence number ``seq`` on.
-    """
-    for space, keys in spaces:
-        carried = [
-            (space, row.carried, keys[row.ordinal])
-            for row in rows
-            if row.carried is not None and keys[row.ordinal] is not None
-        ]
-        connection.executemany(
-            "INSERT INTO embed_queue (space, row, key) SELECT ?1, ?2, ?3"
-            " WHERE NOT EXISTS (SELECT 1 FROM row_vector WHERE row = ?2 AND space = ?1)"
-            " ON CONFLICT (space, row) DO UPDATE SET key = excluded.key",
-            carried,
-        )
-    waiting = (
-        " FROM manifest m CROSS JOIN space s CROSS JOIN embed_queue q ON q.space = s.pk AND q.row = m.row"
-        " LEFT JOIN vector v ON v.space = q.space AND v.key = q.key WHERE m.generation = ?"
-    )
-    queued = connection.execute(f"SELECT q.row, q.space, v.pk {waiting}", (generation,)).fetchall()
-    filled = [(row, key, vector, seq) for row, key, vector in queued if vector is not None]
-    connection.executemany("INSERT INTO row_vector (row, space, vector, seq) VALUES (?, ?, ?, ?)", filled)
-    connection.executemany(
-        "DELETE FROM embed_queue WHERE row = ? AND space = ?", [(row, key) for row, key, _, _ in filled]
-    )
-    return len(queued) - len(filled)
+        add_vectors(connection, space, [(pk, keys[row.ordinal]) for pk, row in keyed])
+    borrow_from_twins(connection, [(pk, row.twin) for pk, row in keyed if row.twin is not None])
 
 
 def add_change(
