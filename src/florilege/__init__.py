@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from florilege._version import __version__
 
 if TYPE_CHECKING:
-    from florilege import chunkers
+    from florilege import aio, chunkers, models, retrieval
     from florilege.corpus import Corpus
     from florilege.indexing import transform
     from florilege.indexing.indexer import Indexer
@@ -53,6 +53,7 @@ if TYPE_CHECKING:
     from florilege.model.hit import Hit, Query
     from florilege.model.ledger import IndexResult, SourceRecord, SourceResult, StageRecord, SyncResult, Usage
     from florilege.opening import open
+    from florilege.retrieval import rerankers
     from florilege.retrieval.evidence import grounding
     from florilege.retrieval.recipe import Recipe
     from florilege.retrieval.retriever import Retriever
@@ -97,7 +98,14 @@ _HOMES = {
     "florilege.retrieval.recipe": ("Recipe",),
     "florilege.retrieval.retriever": ("Retriever",),
 }
-_MODULES = {"chunkers": "florilege.chunkers", "transform": "florilege.indexing.transform"}
+_MODULES = {
+    "aio": "florilege.aio",
+    "chunkers": "florilege.chunkers",
+    "models": "florilege.models",
+    "rerankers": "florilege.retrieval.rerankers",
+    "retrieval": "florilege.retrieval",
+    "transform": "florilege.indexing.transform",
+}
 _NAMES = {name: home for home, names in _HOMES.items() for name in names}
 
 __all__ = [
@@ -151,12 +159,16 @@ __all__ = [
     "Unavailable",
     "Usage",
     "__version__",
+    "aio",
     "chunk_transform",
     "chunkers",
     "document_transform",
     "grounding",
     "load",
+    "models",
     "open",
+    "rerankers",
+    "retrieval",
     "transform",
 ]
 

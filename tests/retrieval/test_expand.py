@@ -107,12 +107,12 @@ def test_records_may_be_a_mapping_and_missing_ones_warn() -> None:
     run = recipe.retrieve_with_trace("q")
     assert [hit.text_for("context") for hit in run.hits] == ["the child here", "text of b", "text of c"]
     assert "1 of 2 parents were not found" in run.trace.warnings[0]
-    limited = Recipe(
-        id="r",
-        retriever=make_source("docs", hits),
-        steps=[retrieve(), expand_parents({"k": kept}, indexer_id="elsewhere")],
-    )
-    assert limited.retrieve("q")[0].passage is None
+    for id, expanded in (("docs", True), ("other", False), ("elsewhere", True)):
+        step = expand_parents({"k": kept}, indexer_id=id)
+        sources = [make_source("docs", hits), make_source("other", [])]
+        run = Recipe(id="r", retriever=sources, steps=[retrieve(), step]).retrieve_with_trace("q")
+        assert (next(hit for hit in run.hits if hit.chunk_id == "a").passage is not None) is expanded
+    assert "no source 'elsewhere'" in run.trace.warnings[0]
 
 
 def test_a_store_may_be_given(corpus: Corpus) -> None:

@@ -110,6 +110,32 @@ def test_async_engines_work() -> None:
     assert names(ranked(Engine()).hits) == ["c", "a", "b"]
 
 
+class Plain:
+    """An engine that returns whatever it was made with."""
+
+    name = "plain"
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+    def rerank(self, query: str, passages: list[str]) -> Any:
+        return self.value
+
+
+@pytest.mark.parametrize(
+    "value", [[(1, 0.5)], [{"index": 1, "score": 0.5}], [Scored(1, 0.5)], Reranking(scores=[Scored(1, 0.5)])]
+)
+def test_engines_may_return_plain_lists(value: Any) -> None:
+    assert names(ranked(Plain(value)).hits) == ["b", "a", "c"]
+
+
+@pytest.mark.parametrize("value", [None, "text", 3, [3], [("a",)], [{"index": 1}], [(0, "high")]])
+def test_engines_that_return_something_else_fail(value: Any) -> None:
+    with pytest.raises(StepError, match="'plain'") as caught:
+        ranked(Plain(value))
+    assert caught.value.code == "bad_output"
+
+
 def test_engines_read_the_context() -> None:
     engine = FakeReranker(lambda query, passage: len(passage))
     source = make_source("docs", [make_hit("a", "x", context="Returns > Harps")])

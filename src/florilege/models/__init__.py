@@ -1,7 +1,7 @@
 """Language models and rerankers: adapters over vendors' libraries, endpoints, local models and functions."""
 
 from florilege.models.anthropic_api import AnthropicAdapter, anthropic
-from florilege.models.calling import CheckedModel, as_model, from_function
+from florilege.models.calling import CheckedModel, as_model, as_reranking, from_function
 from florilege.models.cross_encoders import CrossEncoderReranker, OnnxReranker, cross_encoder, onnx
 from florilege.models.endpoints import NativeReranker, native
 from florilege.models.judge import JudgeReranker, judge_reranker
@@ -21,6 +21,7 @@ __all__ = [
     "Price",
     "anthropic",
     "as_model",
+    "as_reranking",
     "cross_encoder",
     "field_of",
     "from_function",

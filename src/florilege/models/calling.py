@@ -8,7 +8,7 @@ from inspect import Parameter, signature
 from typing import Any
 
 from florilege.concurrency import resolve
-from florilege.interfaces.models import Generation, Message, Model
+from florilege.interfaces.models import Generation, Message, Model, Reranking, Scored
 from florilege.model.errors import ConfigError, FlorilegeError, ModelError
 
 ModelFunction = Callable[..., Any]
@@ -51,6 +51,29 @@ def from_function(fn: ModelFunction, *, name: str | None = None) -> CheckedModel
     if not callable(fn):
         raise ConfigError(f"model function: {fn!r} cannot be called")
     return CheckedModel(fn, name or str(getattr(fn, "__name__", "function")), with_schema=_takes_two(fn))
+
+
+def as_reranking(value: Any, name: str) -> Reranking:
+    """What a reranker returned: a :class:`Reranking`, or a list of ``(index, score)`` pairs, of mappings with ``index``
+    and ``score``, or of objects with these. Raises ModelError (code ``bad_output``) for anything else.
+    """
+    if isinstance(value, Reranking):
+        return value
+    if isinstance(value, Sequence) and not isinstance(value, (str, bytes)):
+        try:
+            return Reranking(scores=[_scored(item) for item in value])
+        except (AttributeError, KeyError, TypeError, ValueError):
+            pass
+    raise ModelError(f"reranker {name!r} returned no list of index and score", code="bad_output")
+
+
+def _scored(item: Any) -> Scored:
+    if isinstance(item, Mapping):
+        return Scored(item["index"], float(item["score"]))
+    if isinstance(item, (list, tuple)):
+        index, score = item
+        return Scored(index, float(score))
+    return Scored(item.index, float(item.score))
 
 
 def _takes_two(fn: ModelFunction) -> bool:

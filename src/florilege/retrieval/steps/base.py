@@ -15,10 +15,10 @@ from florilege.model.filters import Filter, filter_json
 from florilege.model.hashing import fingerprint, plain
 from florilege.model.hit import Hit, Query
 from florilege.model.ledger import Usage
+from florilege.models import CheckedModel, as_reranking
 from florilege.retrieval.trace import ModelCall, Search, SourceStatus, TraceStep
 
 if TYPE_CHECKING:
-    from florilege.models import CheckedModel
     from florilege.retrieval.forms import Forms
 
 Kind = Literal["queries", "hits"]
@@ -187,7 +187,7 @@ class Call:
         else:
             ask: Callable[[], Any] = lambda: resolve(engine.rerank(query, passages))  # noqa: E731
             (outcome,) = concurrently([ask], deadline=self.deadline)
-            ranking = outcome.result()
+            ranking = as_reranking(outcome.result(), engine.name)
             pairs = tuple([(score.index, score.score) for score in ranking.scores])
             call = ModelCall(scores=pairs, usage=ranking.usage)
         self.calls.append(call)

@@ -37,7 +37,14 @@ class ExpandParents(Step):
 
     def apply(self, work: Work, call: Call) -> Work:
         """Read every parent wanted in one go a store, then attach."""
-        wanted = {hit.key: hit.parent.key for hit in work.hits if self._concerns(hit) and hit.parent and hit.parent.key}
+        known = self.indexer_id is None or self.indexer_id in {source.id for source in work.sources}
+        if not known:
+            call.warn(f"{self.id}: there is no source {self.indexer_id!r}; the hits of all are expanded")
+        wanted = {
+            hit.key: hit.parent.key
+            for hit in work.hits
+            if hit.parent and hit.parent.key and (not known or self._concerns(hit))
+        }
         found = self._parents(work, wanted)
         missing = wanted.keys() - found.keys()
         if missing:
@@ -86,7 +93,7 @@ def expand_parents(
     """Attach to each hit the parent passage its chunk was cut from, for later steps and prompts to read.
 
     ``records`` is the store to read, or a mapping of keys to parents; None reads each source's own. ``indexer_id``
-    expands only hits that this source of the recipe found. A parent longer than ``max_parent_chars`` is cut to a
+    expands only hits that the source of this id found. A parent longer than ``max_parent_chars`` is cut to a
     stretch of that length around the child. ``merge`` "promote" keeps one hit a parent, its best child.
     """
     _check_size("expand_parents max_parent_chars", max_parent_chars)
