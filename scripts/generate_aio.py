@@ -37,7 +37,7 @@ class Twinned:
 
 
 FORMS = "florilege.retrieval.forms:Forms"
-_RETRIEVING = ("as_retriever", "as_tools", "as_grounding")
+_RETRIEVING = ("as_retriever", "as_tools", "as_grounding", "fingerprint")
 _INTERNAL = ("search", "plan", "origins")
 
 RETRIEVAL = (
@@ -73,9 +73,7 @@ RETRIEVAL = (
         _INTERNAL,
         ("id", "namespace"),
     ),
-    Twinned(
-        "florilege.retrieval.recipe", "Recipe", (FORMS,), (*_RETRIEVING, "draw", "fingerprint"), _INTERNAL, ("id",)
-    ),
+    Twinned("florilege.retrieval.recipe", "Recipe", (FORMS,), (*_RETRIEVING, "draw"), _INTERNAL, ("id",)),
 )
 INDEXING = (
     Twinned(

@@ -32,6 +32,12 @@ def test_outcomes_are_in_order_and_tell_failures() -> None:
     assert concurrently([]) == []
 
 
+def test_a_task_that_exits_does_not_leave_its_caller_waiting() -> None:
+    outcomes = concurrently([lambda: sys.exit(3), lambda: 2], limit=2)
+    assert isinstance(outcomes[0].error, SystemExit)
+    assert outcomes[1].value == 2
+
+
 def test_a_task_past_its_time_gives_its_place_to_the_next() -> None:
     release = threading.Event()
     started = time.perf_counter()

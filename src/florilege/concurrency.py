@@ -107,7 +107,10 @@ class _Board(Generic[T]):
     def _work(self) -> None:
         index = self._take()
         while index is not None:
-            outcome = self._contexts[index].run(_run, self._tasks[index])
+            try:
+                outcome = self._contexts[index].run(_run, self._tasks[index])
+            except BaseException as error:  # noqa: BLE001 an exit asked for in a task is the waiting caller's to see
+                outcome = Outcome(None, error, 0.0)
             with self._change:
                 if self._outcomes[index] is not None:
                     return  # this task was given up, and another worker took this one's place

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 from pathlib import Path
 from typing import Any
 
@@ -66,6 +67,7 @@ FAULTY: dict[str, tuple[dict[str, Any], str]] = {
     "two chunks of a source": ({"source_id": "returns.md", "quote": RETURNS}, "ambiguous_hit"),
     "no quote": ({"source_id": "gifts.md"}, "missing_quote"),
     "blank quote": ({"source_id": "gifts.md", "quote": "  "}, "missing_quote"),
+    "quote of invisible characters": ({"source_id": "gifts.md", "quote": "Gift" + "\u200b" * 20}, "short_quote"),
     "short quote": ({"source_id": "gifts.md", "quote": "Gift cards"}, "short_quote"),
     "invented quote": ({"source_id": "gifts.md", "quote": "Gift cards are always refunded."}, "quote_not_found"),
     "quote of another hit": ({"source_id": "gifts.md", "quote": RETURNS}, "quote_not_found"),
@@ -213,6 +215,18 @@ def test_a_report_tells_why_an_answer_failed() -> None:
         made().answer("q", model=answering(reply(quote="returned within 90 days")))
     assert caught.value.report.verdicts[0].fault == "quote_not_found"
     assert "90 days" not in str(caught.value)
+
+
+def test_the_deadline_ends_an_answer() -> None:
+    def slow(messages: Any) -> str:
+        time.sleep(5)
+        return ""
+
+    started = time.perf_counter()
+    with pytest.raises(GroundingError) as caught:
+        made().answer("q", model=slow, deadline=0.2)
+    assert caught.value.code == "deadline"
+    assert time.perf_counter() - started < 3
 
 
 def test_it_abstains_without_evidence_and_without_an_answer() -> None:

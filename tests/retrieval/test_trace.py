@@ -28,6 +28,7 @@ from florilege.retrieval import (
     read_trace,
     rerank,
     rerankers,
+    retrieval_step,
     retrieve,
 )
 from florilege.retrieval.trace import HitRef, ModelCall, Search, SourceStatus, TraceStep
@@ -128,7 +129,40 @@ def test_replay_of_another_recipe_is_refused(corpus: Corpus) -> None:
     assert caught.value.code == "trace_mismatch"
 
 
-def test_fingerprints_tell_recipes_apart() -> None:
+def test_a_failure_is_repeated_and_a_failed_run_is_not(corpus: Corpus) -> None:
+    broken = [True]
+
+    def flaky(query: str) -> list[florilege.Hit]:
+        if broken[0]:
+            raise ConnectionError
+        return [make_hit("late")]
+
+    def made(policy: str) -> Recipe:
+        sources = [corpus.retriever("docs"), florilege.Retriever.from_function(id="flaky", fn=flaky)]
+        return Recipe(id="r", retriever=sources, steps=[retrieve()], on_source_error=policy)
+
+    run = made("skip_with_warning").retrieve_with_trace("harp")
+    with pytest.raises(florilege.SourceFailed) as caught:
+        made("fail").retrieve("harp")
+    broken[0] = False
+    assert made("skip_with_warning").replay(run.trace).hits == run.hits
+    with pytest.raises(RetrievalError, match="failed"):
+        made("fail").replay(caught.value.trace)
+
+
+def test_replay_of_other_queries_is_refused(corpus: Corpus) -> None:
+    words = ["first", "second"]
+    step = retrieval_step(id="own", phase=("queries", "queries"), run=lambda queries: [words.pop(0)])
+    recipe = Recipe(id="r", retriever=corpus.retriever(), steps=[step, retrieve()])
+    run = recipe.retrieve_with_trace("harp")
+    with pytest.raises(RetrievalError, match="not what the trace recorded"):
+        recipe.replay(run.trace)
+
+
+RETRIEVERS: list[dict[str, Any]] = [{}, {"mode": "lexical"}, {"filter": F("a") == 1}, {"limit": 3}, {"threshold": 0.5}]
+
+
+def test_fingerprints_tell_recipes_apart(corpus: Corpus) -> None:
     source = make_source("docs", [])
 
     def made(**changes: Any) -> str:
@@ -142,6 +176,7 @@ def test_fingerprints_tell_recipes_apart() -> None:
         made(steps=[retrieve(), rerank(engine=rerankers.lexical(), top_k=3)]),
         made(steps=[retrieve(), filter_hits(F("a") == 1)]),
         made(steps=[retrieve(), filter_hits(F("a") == 2)]),
+        *(made(retriever=corpus.retriever("docs", **options)) for options in RETRIEVERS),
     ]
     assert len(set(prints)) == len(prints)
     assert made() == made()

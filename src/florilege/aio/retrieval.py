@@ -172,6 +172,10 @@ class FunctionRetriever(Twin):
         """As of the FunctionRetriever it speaks for."""
         return self.inner.namespace
 
+    def fingerprint(self) -> str:
+        """Its identity as it is built, the state of its sources aside."""
+        return self.inner.fingerprint()
+
     async def retrieve(
         self,
         query: str | Query,
@@ -288,6 +292,10 @@ class Retriever(Twin):
                 id=unwrapped(id), fn=unwrapped(fn), namespace=unwrapped(namespace), limit=unwrapped(limit)
             )
         )
+
+    def fingerprint(self) -> str:
+        """Its identity: namespace, spaces, and every option that decides what it finds."""
+        return self.inner.fingerprint()
 
     def with_options(self, **options: Any) -> Retriever:
         """A copy with other options, named as in the constructor."""

@@ -40,6 +40,8 @@ def replay(plan: Plan, trace: Trace, *, on_event: Subscriber | None = None) -> R
             f"the trace was recorded by {trace.recipe_id!r} as it was built then; {plan.id!r} is built otherwise",
             code="trace_mismatch",
         )
+    if trace.status != "success":
+        raise RetrievalError("the trace is of a run that failed; there is nothing to repeat", code="trace_mismatch")
     request = Query(
         text=trace.query,
         filter=None if trace.filter is None else parse_filter(trace.filter),

@@ -10,6 +10,7 @@ from florilege.interfaces.retrieval import Origin
 from florilege.model.errors import ConfigError
 from florilege.model.events import Subscriber
 from florilege.model.filters import Filter, intersect, parse_filter
+from florilege.model.hashing import fingerprint
 from florilege.model.hit import Hit, Mode, Query
 from florilege.model.ledger import Usage
 from florilege.retrieval.trace import Run, Search, Trace
@@ -44,6 +45,10 @@ class Forms:
     def plan(self) -> Plan:
         """The steps a traced run takes."""
         raise TypeError(f"{type(self).__name__} has no plan")
+
+    def fingerprint(self) -> str:
+        """Its identity as it is built, the state of its sources aside."""
+        return fingerprint("retriever", "1", {"id": self.id})
 
     def origins(self) -> tuple[Origin, ...]:
         """The stores behind it, in order; none when hits come from elsewhere."""

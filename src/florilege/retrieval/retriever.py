@@ -13,7 +13,8 @@ from florilege.interfaces.stores import Candidate, DataStore, SearchResult, Snap
 from florilege.model.chunk import Chunk, Provenance
 from florilege.model.errors import ConfigError
 from florilege.model.events import Subscriber
-from florilege.model.filters import Filter, parse_filter
+from florilege.model.filters import Filter, filter_json, parse_filter
+from florilege.model.hashing import fingerprint
 from florilege.model.hit import Hit, HitProvenance, LegRank, Mode, Query
 from florilege.model.ledger import Usage
 from florilege.retrieval.forms import Forms, Found, checked_limit
@@ -104,6 +105,20 @@ class Retriever(Forms):
             hits = self._hits(snapshot, snapshot.search(request), text, wanted)
         vector = None if inputs.vector is None else encode_vector(inputs.vector)
         return Found(hits, inputs.usage, snapshot.seq, vector, inputs.sparse)
+
+    def fingerprint(self) -> str:
+        """Its identity: namespace, spaces, and every option that decides what it finds."""
+        options = {
+            "namespace": self.namespace,
+            "dense": None if self.dense is None else self.dense.space.identity,
+            "sparse": None if self.sparse is None else self.sparse.space.identity,
+            "mode": self.mode,
+            "limit": self.limit,
+            "threshold": self.threshold,
+            "filter": None if self.filter is None else filter_json(self.filter),
+            "fusion": repr(self.fusion),
+        }
+        return fingerprint(f"retriever:{self.id}", "1", options)
 
     def origins(self) -> tuple[Origin, ...]:
         """The store it searches."""

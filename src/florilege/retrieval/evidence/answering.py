@@ -50,8 +50,7 @@ def answer(session: Session, model: CheckedModel, deadline: Deadline, instructio
     complaints: list[str] = []
     report: CitationReport | None = None
     for attempt in range(2):
-        (outcome,) = concurrently([partial(model.generate, messages, _SCHEMA)], deadline=deadline)
-        generation: Generation = outcome.result()
+        generation = _generated(model, messages, deadline)
         usage += generation.usage
         try:
             draft = _read(generation)
@@ -111,6 +110,13 @@ def extract(session: Session, most: int) -> GroundedAnswer:
         usage=_total(session, Usage()),
         trace=session.trace,
     )
+
+
+def _generated(model: CheckedModel, messages: Sequence[Message], deadline: Deadline) -> Generation:
+    (outcome,) = concurrently([partial(model.generate, messages, _SCHEMA)], deadline=deadline)
+    if isinstance(outcome.error, TimeoutError):
+        raise GroundingError("the deadline passed before there was an answer", code="deadline", retryable=True)
+    return outcome.result()
 
 
 def _messages(session: Session, instructions: str | None) -> list[Message]:

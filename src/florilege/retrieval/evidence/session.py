@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
@@ -183,7 +184,8 @@ class Session:
         return _absent(citation, "invalid_span", message, number)
 
     def _short(self, quote: str) -> bool:
-        return len(" ".join(quote.split())) < self.policy.min_quote_chars
+        seen = [char for char in " ".join(quote.split()) if unicodedata.category(char) != "Cf"]
+        return len(seen) < self.policy.min_quote_chars
 
     def _floor(self, number: int) -> str:
         return f"the quotation from [{number}] is shorter than {self.policy.min_quote_chars} characters"

@@ -62,10 +62,10 @@ class Plan:
 
     @cached_property
     def fingerprint(self) -> str:
-        """The identity of the recipe: its steps with their options, its sources with their weights."""
+        """The identity of the recipe: its steps with their options, its sources with their weights and options."""
         parts = {
             "steps": [[step.id, step.kind, step.options()] for step in self.steps],
-            "sources": [[source.id, source.weight] for source in self.sources],
+            "sources": [[source.id, source.weight, source.retriever.fingerprint()] for source in self.sources],
             "model": identity(self.model),
             "skip_failed": self.skip_failed,
         }

@@ -10,7 +10,7 @@ from itertools import product
 from typing import NamedTuple
 
 from florilege.concurrency import Outcome, concurrently
-from florilege.model.errors import FlorilegeError, RecipeError, SourceFailed
+from florilege.model.errors import FlorilegeError, RecipeError, RetrievalError, SourceFailed
 from florilege.model.hit import Hit, HitKey, Query, SourceRank
 from florilege.model.ledger import Usage
 from florilege.retrieval.forms import Found, checked_limit
@@ -83,7 +83,13 @@ def retrieve(limit: int | None = 30, *, id: str = "retrieve") -> Retrieve:
 
 
 def _search(source: Source, query: Query, call: Call, place: int) -> Found:
-    recorded = None if call.recorded is None else call.recorded.searches[place]
+    if call.recorded is None:
+        return source.retriever.search(query, deadline=call.deadline)
+    recorded = call.recorded.searches[place] if place < len(call.recorded.searches) else None
+    if recorded is None or (recorded.retriever_id, recorded.query) != (source.id, query.text):
+        raise RetrievalError("what is searched now is not what the trace recorded", code="trace_mismatch")
+    if recorded.error is not None:
+        raise RetrievalError(recorded.error, code="recorded_failure")
     return source.retriever.search(query, deadline=call.deadline, recorded=recorded)
 
 
