@@ -98,7 +98,7 @@ def measured(name: str, data_folder: Path, peers: str | None) -> dict[str, Any] 
     finally:
         shutil.rmtree(place, ignore_errors=True)
     if done.returncode:
-        print(f"{name} failed:\n{done.stderr[-2000:]}", file=sys.stderr)
+        print(f"{name} failed with {done.returncode}:\n{done.stderr[-2000:]}", file=sys.stderr)
         return None
     found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
     return found

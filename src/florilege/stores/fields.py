@@ -30,7 +30,7 @@ class Fields:
                     code="bad_field",
                 )
             self.kinds[field_path(name)] = known
-        self._instants = [path for path, known in self.kinds.items() if known == "timestamp"]
+        self.instants = sorted(path for path, known in self.kinds.items() if known == "timestamp")
 
     def __bool__(self) -> bool:
         return bool(self.kinds)
@@ -64,7 +64,7 @@ class Fields:
 
     def seen(self, metadata: Mapping[str, Any]) -> Mapping[str, Any]:
         """Metadata as filters see it: texts in timestamp fields are instants, or missing when they spell none."""
-        for path in self._instants:
+        for path in self.instants:
             value = lookup(metadata, path)
             if isinstance(value, str):
                 metadata = _replaced(metadata, path, _instant(value))

@@ -6,6 +6,8 @@ import os
 import signal
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
+from datetime import date, datetime
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit, urlunsplit
@@ -15,6 +17,7 @@ import pytest
 
 from florilege.interfaces.stores import SearchRequest
 from florilege.model.errors import ConfigError, NotFound, StoreError, Unavailable
+from florilege.model.filters import F, Filter
 from florilege.model.ledger import Version
 from florilege.stores import open_store
 from florilege.stores.postgres import PostgresStore
@@ -266,3 +269,40 @@ def test_blocks_are_merged_and_found(many: str, server: Server) -> None:
         assert store.collect(NS, retention=0, keep_generations=0)["rows"] == 10
         with store.snapshot(NS) as snapshot:
             assert len(snapshot.search(SearchRequest(text="word", depth=100)).legs["lexical"]) == 10
+
+
+def test_declared_fields_stay_with_the_store(dsn: str) -> None:
+    def found(store: PostgresStore, filter: Filter) -> set[str]:
+        with store.snapshot(NS) as snapshot:
+            return {
+                item.source_id for item in snapshot.search(SearchRequest(text="word", filter=filter)).legs["lexical"]
+            }
+
+    before_may, as_text = F("due") < date(2024, 5, 1), F("due") < "2024-05"
+    with PostgresStore(dsn) as store:
+        store.replace(NS, [write_of("a", ["word"], metadata={"due": "2024-04-01"}), write_of("b", ["word"])])
+        assert (found(store, before_may), found(store, as_text)) == (set(), {"a"})
+    with PostgresStore(dsn, fields={"due": datetime}) as store:
+        store.replace(NS, [write_of("c", ["word"], metadata={"due": "2024-04-30T23:59:59+00:00"})])
+        assert (found(store, before_may), found(store, as_text)) == ({"a", "c"}, set())
+        with pytest.raises(ConfigError):
+            store.replace(NS, [write_of("d", ["word"], metadata={"due": "soon"})])
+    with PostgresStore(dsn) as store:
+        assert found(store, before_may) == {"a", "c"}
+        with store.snapshot(NS) as snapshot:
+            facts = snapshot.search(SearchRequest(text="word", filter=before_may & (F("n") == 1))).facts
+            assert facts["undeclared_fields"] == ["n"]
+    with PostgresStore(dsn, fields={}) as store:
+        assert (found(store, before_may), found(store, as_text)) == (set(), {"a", "c"})
+
+
+def test_a_forked_child_goes_on(store: PostgresStore) -> None:
+    store.replace(NS, [write_of("a", ["one"])])
+    child = os.fork()
+    if child == 0:
+        with suppress(BaseException):
+            os._exit(0 if store.namespaces() == [NS] else 1)
+        os._exit(2)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    assert store.get_sources(NS, ["a"])["a"].version == Version(1, 1)
+    assert store.replace(NS, [write_of("b", ["two"])])[0].conflict is None

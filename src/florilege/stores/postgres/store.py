@@ -9,8 +9,8 @@ from contextlib import contextmanager
 from florilege.interfaces.stores import Capabilities, Fence, Findings
 from florilege.model.errors import ConfigError
 from florilege.model.filters import OPERATORS, Filter
-from florilege.stores.fields import Fields
 from florilege.stores.postgres import care
+from florilege.stores.postgres.declared import settled
 from florilege.stores.postgres.reading.snapshot import Pinned, PostgresSnapshot
 from florilege.stores.postgres.server import schema as tables
 from florilege.stores.postgres.server.connection import Database
@@ -36,9 +36,10 @@ class PostgresStore(Verbs):
 
     ``dsn`` is a libpq URL or connection string for PostgreSQL 15 or newer with pgvector 0.8 or newer; everything lives
     in ``schema`` (default: the URL's ``schema`` parameter, else ``florilege``), so one database holds many stores.
-    ``create`` makes what is missing, as :meth:`apply` does. ``fields`` and ``batch_chunks`` are as for
-    :class:`florilege.stores.SQLiteStore`, as is ``analyzer``. Share one among threads; a forked child may go on using
-    it. Connections keep session state: behind a pooler, let it pool sessions.
+    ``create`` makes what is missing, as :meth:`apply` does. ``fields``, ``analyzer`` and ``batch_chunks`` are as for
+    :class:`florilege.stores.SQLiteStore`; declared fields are kept with the store, and None means those. Share one
+    among threads; a forked child may go on using it. Connections keep session state: behind a pooler, let it pool
+    sessions.
 
     Raises NotFound (code ``no_store``) without ``create``; ConfigError for a wrong DSN, a server that lacks something,
     or a newer store; Unavailable when the server cannot be reached.
@@ -65,18 +66,16 @@ class PostgresStore(Verbs):
     ) -> None:
         database = Database(dsn, schema, read_only=read_only)
         self._given_analyzer = analyzer
-        super().__init__(database, Vocabulary(database, self._analyzer), Fields(fields), batch_chunks)
         try:
-            self._open(create and not read_only)
+            if create and not read_only:
+                tables.create(database)
+            else:
+                tables.require(database)
+            declared = settled(database, fields)
         except BaseException:
-            self._database.close()
+            database.close()
             raise
-
-    def _open(self, create: bool) -> None:
-        if create:
-            tables.create(self._database)
-        else:
-            tables.require(self._database)
+        super().__init__(database, Vocabulary(database, self._analyzer), declared, batch_chunks)
 
     def __enter__(self) -> PostgresStore:
         return self
