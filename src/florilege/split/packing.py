@@ -95,8 +95,8 @@ class Packer:
                 unit = self._unit_end(fresh, stop, depth)
                 closer = self._closer(start, fresh, unit) if start < fresh else start
                 if self._whole and self._whole(fresh, unit):
-                    end = fresh + len(text[fresh:unit].rstrip()) if self._trim else unit
-                    yield Span(fresh, end, depth, self._full_count(fresh, end))
+                    edge = fresh + len(text[fresh:unit].rstrip()) if self._trim else unit
+                    yield Span(fresh, edge, depth, self._full_count(fresh, edge))
                     start = fresh = unit
                 elif closer > start:
                     start = closer

@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Generic, NamedTuple, TypeVar, overload
 
 from florilege.model import hashing
 from florilege.model.errors import ConfigError
-from florilege.text.tokens import Tokenizer, tokenizer
+from florilege.text.tokens import Tokenizer
 
 P = TypeVar("P")
 
@@ -144,8 +144,3 @@ def checked_delimiters(name: str, value: Any) -> tuple[str, ...]:
             f"{name} must be one or more delimiters, none of them empty, not {value!r}", code="bad_option"
         )
     return tuple(dict.fromkeys(listed))
-
-
-def resolved(spec: Any) -> Tokenizer:
-    """The tokenizer for the option ``tokenizer``."""
-    return tokenizer(spec)
