@@ -11,7 +11,7 @@ from florilege.split.boundaries import Level
 from florilege.split.delimiters import Delimiters, Marks, Spaces
 from florilege.split.packing import Packer
 from florilege.split.splitter import Splitter, TokenChunk, check_sizes, check_text, check_whole
-from florilege.text.ruler import Ruler
+from florilege.text.ruler import ruler
 from florilege.text.tokens import tokenizer
 
 LANGUAGES = {
@@ -71,7 +71,7 @@ class CodeChunker(Splitter[TokenChunk]):
         """The pieces of ``text`` in order; none when it is blank."""
         packer = Packer(
             check_text(text),
-            Ruler(text, self.tokenizer),
+            ruler(text, self.tokenizer),
             (*self._levels(text), _BLANK_LINES, _LINES, _WORDS),
             self.chunk_size,
             overlap=self.chunk_overlap,

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 from florilege.split.packing import Packer
 from florilege.split.splitter import Splitter, TokenChunk, check_sizes, check_text
-from florilege.text.ruler import Ruler
+from florilege.text.ruler import ruler
 from florilege.text.tokens import tokenizer
 
 
@@ -32,5 +32,5 @@ class TokenChunker(Splitter[TokenChunk]):
 
     def split(self, text: str) -> list[TokenChunk]:
         """The pieces of ``text`` in order; none when it is blank."""
-        packer = Packer(check_text(text), Ruler(text, self.tokenizer), (), self.chunk_size, overlap=self.chunk_overlap)
+        packer = Packer(check_text(text), ruler(text, self.tokenizer), (), self.chunk_size, overlap=self.chunk_overlap)
         return [TokenChunk(text[start:end], start, end, tokens) for start, end, _, tokens in packer.spans()]

@@ -20,7 +20,7 @@ from florilege.split.splitter import (
     check_whole,
     checked_delimiters,
 )
-from florilege.text.ruler import Ruler
+from florilege.text.ruler import ruler
 from florilege.text.tokens import Tokenizer, tokenizer
 
 _PARAGRAPHS = ("\n\n", "\r\n\r\n", "\u2029")
@@ -197,11 +197,11 @@ class RecursiveChunker(Splitter[RecursiveChunk]):
 
     def split(self, text: str) -> list[RecursiveChunk]:
         """The pieces of ``text`` in order; none when it is blank."""
-        ruler = Ruler(check_text(text), self.tokenizer)
+        measure = ruler(check_text(text), self.tokenizer)
         context = self._context(text)
         packer = Packer(
             text,
-            ruler,
+            measure,
             self._levels,
             self.chunk_size + self.prefix_token_count,
             overlap=self.chunk_overlap,
@@ -251,10 +251,12 @@ class HeadingTrail:
         self._limit = limit
         self._places: list[int] = []
         self._trails: list[tuple[str, ...]] = [()]
+        lines: list[tuple[str, ...]] = []
         for heading in outline(text).headings:
-            above = tuple(f"{'#' * level} {title}" for level, title in heading.above)
+            above = lines[heading.parent] if heading.parent >= 0 else ()
+            lines.append((*above, f"{'#' * heading.level} {heading.title}"))
             self._places += (heading.start, heading.start + 1)
-            self._trails += (above, (*above, f"{'#' * heading.level} {heading.title}"))
+            self._trails += (above, lines[-1])
 
     def __call__(self, start: int) -> str:
         trail = self._trails[bisect_right(self._places, start)]

@@ -18,7 +18,7 @@ from florilege.split.splitter import (
     checked_delimiters,
 )
 from florilege.text.graphemes import is_boundary
-from florilege.text.ruler import Ruler
+from florilege.text.ruler import Ruler, ruler
 from florilege.text.tokens import tokenizer
 
 AUTO = "auto"
@@ -122,13 +122,13 @@ class SentenceChunker(Splitter[SentenceChunk]):
 
     def split(self, text: str) -> list[SentenceChunk]:
         """The pieces of ``text`` in order; none when it is blank."""
-        ruler = Ruler(check_text(text), self.tokenizer)
+        measure = ruler(check_text(text), self.tokenizer)
         spans: Iterator[Span] | list[Span]
-        spans = Packer(text, ruler, (self._level, _WORDS), self.chunk_size, overlap=self.chunk_overlap).spans()
+        spans = Packer(text, measure, (self._level, _WORDS), self.chunk_size, overlap=self.chunk_overlap).spans()
         if self.min_sentences_per_chunk > 1:
-            spans = self._balanced(text, ruler, list(spans))
+            spans = self._balanced(text, list(spans))
         if self.include_delim is None and self.delim != AUTO:
-            spans = self._bare(text, ruler, spans)
+            spans = self._bare(text, measure, spans)
         return [
             SentenceChunk(piece := text[start:end], start, end, tokens, Sentences(piece, start, self))
             for start, end, _, tokens in spans
@@ -151,19 +151,19 @@ class SentenceChunker(Splitter[SentenceChunk]):
                 return bare if is_boundary(text, bare, start) else end
         return end
 
-    def _bare(self, text: str, ruler: Ruler, spans: Iterator[Span] | list[Span]) -> Iterator[Span]:
+    def _bare(self, text: str, measure: Ruler, spans: Iterator[Span] | list[Span]) -> Iterator[Span]:
         """The spans without the delimiter at their end; what is then blank, or in the piece before, is left out."""
         done = 0
         for span in spans:
             end = self._without_delimiter(text, span.start, span.end)
-            tokens = span.tokens if end == span.end else ruler.count(span.start, end)
+            tokens = span.tokens if end == span.end else measure.count(span.start, end)
             if tokens > self.chunk_size:
                 end, tokens = span.end, span.tokens
             if end > done and text[span.start : end].strip():
                 done = end
                 yield Span(span.start, end, span.level, tokens)
 
-    def _balanced(self, text: str, ruler: Ruler, spans: list[Span]) -> list[Span]:
+    def _balanced(self, text: str, spans: list[Span]) -> list[Span]:
         """The last piece filled up to ``min_sentences_per_chunk`` from the one before it, where that has sentences to
         spare and the size allows."""
         if len(spans) < 2 or spans[-1].level or spans[-2].level:
@@ -174,7 +174,7 @@ class SentenceChunker(Splitter[SentenceChunk]):
         if len(starts) < 2 * wanted or starts[-wanted] >= last.start:
             return spans
         cut = starts[-wanted]
-        tokens = Ruler(text[before.start : last.end], self.tokenizer).count(cut - before.start, last.end - before.start)
+        tokens = self.tokenizer.count(text[cut : last.end])
         if tokens > self.chunk_size:
             return spans
         left = self.tokenizer.count(text[before.start : cut])

@@ -10,7 +10,7 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 
-from florilege.text.tokens import Tokenizer
+from florilege.text.tokens import Bytes, Characters, Tokenizer
 
 _WINDOW = 1 << 19
 _GUESSES = 24
@@ -36,10 +36,6 @@ class Ruler:
         part = self._text if span >= self._whole and not base else self._text[base : self._top]
         self._part = part
         self._ends = self.tokenizer.ends(part)
-
-    def total(self) -> int | None:
-        """The tokens of the whole text where one window holds it, else None."""
-        return len(self._ends) if self._ends is not None and not self._base and self._top == self._whole else None
 
     def reach(self, start: int, limit: int) -> int:
         """The index up to which about ``limit`` tokens from ``start`` on reach: an estimate, never before ``start``.
@@ -132,3 +128,29 @@ class Ruler:
         if low > start:
             self._rate = (low - start) / limit
         return low
+
+
+class _Plain(Ruler):
+    """A ruler for one token a character: plain arithmetic."""
+
+    def __init__(self, text: str, tokenizer: Tokenizer) -> None:
+        self._whole = len(text)
+        self.tokenizer = tokenizer
+
+    def reach(self, start: int, limit: int) -> int:
+        """See :class:`Ruler`."""
+        return min(start + limit, self._whole)
+
+    def back(self, end: int, limit: int, floor: int) -> int:
+        """See :class:`Ruler`."""
+        return max(end - limit, floor)
+
+    def count(self, start: int, end: int) -> int:
+        """See :class:`Ruler`."""
+        return end - start
+
+
+def ruler(text: str, tokenizer: Tokenizer) -> Ruler:
+    """The ruler for ``text`` in tokens of ``tokenizer``."""
+    plain = type(tokenizer) is Characters or (type(tokenizer) is Bytes and text.isascii())
+    return _Plain(text, tokenizer) if plain else Ruler(text, tokenizer)

@@ -14,7 +14,7 @@ from florilege.split.markdown.tables import Rewritten, rewrite_tables
 from florilege.split.packing import GAP, Context, Packer, Span
 from florilege.split.recursive import prefix_tokens
 from florilege.split.splitter import Splitter, check_choice, check_flag, check_number, check_text, check_whole
-from florilege.text.ruler import Ruler
+from florilege.text.ruler import ruler
 from florilege.text.tokens import tokenizer
 
 _PAGE_TAG = re.compile(r"<(?i:/?page_break(?:\s{1,9}page\s{0,9}=\s{0,9}[\"']?(\d{1,9})[\"']?)?\s{0,9}/?>)")
@@ -118,7 +118,7 @@ class _Cutter:
         """The pieces, page by page."""
         packer = Packer(
             self._text,
-            Ruler(self._text, self._counter),
+            ruler(self._text, self._counter),
             self._layout.levels(),
             self._size,
             context=self._context,
@@ -160,15 +160,16 @@ class _Cutter:
     def _context(self, start: int) -> Context:
         """What stands before a piece that starts here: page, headings above, table header, prefix."""
         page = self._page(self._made.source(start, start)[0]) if self._comments else 1
-        above = self._layout.above(start)
+        number, inside = self._layout.place(start)
+        number = self._layout.headings[number].parent if inside else number
         region = self._layout.region(start) if self._keep else None
         table = region if region and region.header and start > region.header.end else None
-        key = (page, above, table.start if table else -1)
+        key = (page, number, table.start if table else -1)
         if key != self._last[0]:
-            self._last = key, self._fitted(page, [f"{'#' * level} {title}" for level, title in above], table)
+            self._last = key, self._fitted(page, self._layout.trail(number)[0], table)
         return self._last[1]
 
-    def _fitted(self, page: int, lines: list[str], table: Region | None) -> Context:
+    def _fitted(self, page: int, lines: tuple[str, ...], table: Region | None) -> Context:
         """The context, shortened from the outermost heading on where it would take more than half of the size."""
         rows = ""
         if table and table.header:

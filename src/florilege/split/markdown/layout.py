@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from bisect import bisect_left, bisect_right
+from bisect import bisect_right
 from collections.abc import Mapping
 
 from florilege.split.boundaries import Level
@@ -36,6 +36,7 @@ class Layout:
         self.heading_starts = [heading.start for heading in self.headings]
         self.heading_ends = [heading.end for heading in self.headings]
         self.starts = [region.start for region in self.regions]
+        self._trails: dict[int, tuple[tuple[str, ...], tuple[str, ...]]] = {}
 
     def region(self, index: int) -> Region | None:
         """The region around ``index``, if any."""
@@ -65,36 +66,36 @@ class Layout:
             _WORDS,
         ]
 
-    def above(self, start: int) -> tuple[tuple[int, str], ...]:
-        """Levels and titles of the headings above what stands behind ``start``."""
-        found = self._heading(start)
-        if found is None:
-            return ()
-        heading, inside = found
-        return heading.above if inside else (*heading.above, (heading.level, heading.title))
-
-    def path(self, start: int, end: int) -> tuple[str, ...]:
-        """The titles above the first thing in the span that is no heading, or of the last heading in it."""
-        found = self._heading(start)
-        if found is None:
-            return ()
-        heading, inside = found
-        at = bisect_left(self.heading_starts, heading.start) + 1
-        while inside and at < len(self.headings) and self.heading_starts[at] < end:
-            if not self.behind_heading(self.heading_starts[at]):
-                break
-            heading = self.headings[at]
-            at += 1
-        return (*(title for _, title in heading.above), heading.title)
-
-    def _heading(self, start: int) -> tuple[HeadingMark, bool] | None:
-        """The last heading that begins up to the first character behind ``start``, and whether it begins there."""
+    def place(self, start: int) -> tuple[int, bool]:
+        """The number of the last heading that begins up to the first character behind ``start`` (-1: none), and
+        whether it begins right there."""
         place = start
         if self.text[start : start + 1].isspace():
             ink = _INK.search(self.text, start)
             place = ink.start() if ink else start
-        at = bisect_right(self.heading_starts, place) - 1
-        return (self.headings[at], self.heading_starts[at] >= start) if at >= 0 else None
+        number = bisect_right(self.heading_starts, place) - 1
+        return number, number >= 0 and self.heading_starts[number] >= start
+
+    def trail(self, number: int) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Down to a heading and with it: the headings as Markdown lines, and their titles."""
+        if number < 0:
+            return (), ()
+        found = self._trails.get(number)
+        if found is None:
+            heading = self.headings[number]
+            lines, titles = self.trail(heading.parent)
+            found = (*lines, f"{'#' * heading.level} {heading.title}"), (*titles, heading.title)
+            self._trails[number] = found
+        return found
+
+    def path(self, start: int, end: int) -> tuple[str, ...]:
+        """The titles above the first thing in the span that is no heading, or of the last heading in it."""
+        number, inside = self.place(start)
+        while inside and number + 1 < len(self.headings) and self.heading_starts[number + 1] < end:
+            if not self.behind_heading(self.heading_starts[number + 1]):
+                break
+            number += 1
+        return self.trail(number)[1]
 
 
 class _Blocks:

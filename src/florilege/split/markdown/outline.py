@@ -28,13 +28,13 @@ _LOOK_BACK = 64
 
 
 class HeadingMark(NamedTuple):
-    """A heading: its span, level and title, and the titles and levels above it, outermost first."""
+    """A heading: its span, level and title, and the number of the heading right above it, -1 for none."""
 
     start: int
     end: int
     level: int
     title: str
-    above: tuple[tuple[int, str], ...]
+    parent: int
 
 
 class Region(NamedTuple):
@@ -64,7 +64,7 @@ class _Reader:
     def __init__(self, text: str) -> None:
         self.text = text
         self.found = Outline()
-        self.above: tuple[tuple[int, str], ...] = ()
+        self.above: list[int] = []  # the numbers of the headings that are open
         self.behind = 0  # where the last thing found ends
         self.outer = (0, 0)  # up to where unindented lines were looked for, and the last one's start
 
@@ -112,11 +112,11 @@ class _Reader:
             self._html(start, mark)
 
     def _heading(self, start: int, end: int, level: int, title: str) -> None:
-        above = self.above
-        if above and above[-1][0] >= level:
-            above = tuple(item for item in above if item[0] < level)
-        self.found.headings.append(HeadingMark(start, end, level, title, above))
-        self.above = (*above, (level, title))
+        above, headings = self.above, self.found.headings
+        while above and headings[above[-1]].level >= level:
+            above.pop()
+        headings.append(HeadingMark(start, end, level, title, above[-1] if above else -1))
+        above.append(len(headings) - 1)
         self.behind = end
 
     def _region(self, kind: str, start: int, end: int) -> None:
