@@ -114,7 +114,7 @@ WRONG = {
     "unknown key": ("[corpus]\nnamepsace = 'x'\n", "did you mean 'namespace'"),
     "a secret": ("[models.m]\nuse = 'openai'\nmodel = 'x'\napi_key = 'sk-1'\n", "did you mean 'api_key_env'"),
     "no table": ("[corpus]\nfields = 3\n", "must be a table"),
-    "dense": ("[corpus]\ndense = 'big'\n", 'must be "default" or "none"'),
+    "dense": ("[corpus]\ndense = 'big'\n", "is no embedder"),
     "unknown chunker": ("[chunker]\nuse = 'structred'\n", "did you mean 'structured'"),
     "chunker option": ("[chunker]\nuse = 'structured'\nmax_char = 3\n", "did you mean 'max_chars'"),
     "unknown recipe": ("[recipes.careful]\nsteps = []\n", "no recipe 'r'"),
