@@ -46,12 +46,14 @@ def watch(
         debounce=int(debounce * 4000),
         step=int(debounce * 1000),
         stop_event=stop,
-        rust_timeout=500,
-        yield_on_timeout=False,
+        rust_timeout=200,
+        yield_on_timeout=True,
     )
+    # The first answer, empty or not, says that the watch has begun: what changes during the first sync is not missed.
+    next(changes, None)
     while True:
         yield corpus.sync(load(list(paths)), **{"source_set": "complete", **options})
-        if next(changes, None) is None:
+        if not any(changes):  # skips the empty answers of a quiet time; ends when it is stopped
             return
 
 
