@@ -35,12 +35,14 @@ def open(
     ``dense`` "default" is the embedder that comes with the package, loaded at first use; None indexes words only.
     ``sparse`` makes sparse vectors beside it (``florilege.embed.bm25_weights()``, or a learned model).
     ``cache=True`` keeps what transforms and the chunker made.
-    ``pipeline`` defaults to the structured chunker. ``fields`` declares metadata fields that are filtered often
-    (``{"year": int}``). Use the corpus as a context manager, or close it.
+    ``pipeline`` defaults to the structured chunker, page chunkers that are installed asked first.
+    ``fields`` declares metadata fields that are filtered often (``{"year": int}``).
+    Use the corpus as a context manager, or close it.
 
     Raises NotFound when the store is missing and ``create`` is False, Corrupt or ConfigError for a file that is not
     a store this version can read.
     """
+    from florilege.plugins import default_pipeline
     from florilege.stores import open_store
 
     embedder: Embedder | None
@@ -61,7 +63,7 @@ def open(
             dense=embedder,
             sparse=sparse,
             cache=cache,
-            pipeline=pipeline,
+            pipeline=default_pipeline() if pipeline is None else pipeline,
             keep_content=keep_content,
             on_event=on_event,
         )

@@ -13,12 +13,12 @@ from pathlib import Path
 import pytest
 
 from florilege.ingest import load
-from florilege.ingest.reading import BUILTIN_READERS, BuiltinReader, Reading, builtin_reader, checked
+from florilege.ingest.reading import BUILTIN_READERS, NamedReader, Reading, builtin_reader, checked
 from florilege.ingest.workers import WorkerPool
 from florilege.model.errors import ConfigError, ReadError
 from tests.support import shared
 
-FAULTY = BuiltinReader("faulty", "1", ("text/x-faulty",), "tests.ingest.faulty:Faulty")
+FAULTY = NamedReader("faulty", "1", ("text/x-faulty",), "tests.ingest.faulty:Faulty")
 
 
 @pytest.fixture(scope="module")

@@ -54,10 +54,16 @@ class Pipeline:
             raise ConfigError(f"pipeline chunker: {self.chunker!r} has no name, version, fingerprint, chunk_document")
 
     def with_chunking(self, chunking: Mapping[str, Any] | None) -> Pipeline:
-        """This pipeline with other sizes for its chunker; ConfigError for an option the chunker lacks."""
+        """This pipeline with other sizes for its chunker; ConfigError for an option the chunker lacks.
+
+        A chunker that only cuts what others leave to its ``rest`` passes them on to that.
+        """
         if not chunking:
             return self
         chunker: Any = self.chunker
+        if getattr(chunker, "rest", None) is not None:
+            rest = replace(self, chunker=chunker.rest).with_chunking(chunking).chunker
+            return replace(self, chunker=replace(chunker, rest=rest))
         known = {item.name for item in fields(chunker)} if is_dataclass(chunker) else set()
         for option in chunking:
             if option not in known:

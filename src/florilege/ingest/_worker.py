@@ -26,33 +26,64 @@ def main() -> None:
     settings = json.loads(_receive(source) or b"{}")
     sys.path[:] = settings["path"]
     _limit(settings["memory"])
-    readers: dict[str, Any] = {}
+    made: dict[str, Any] = {}
     while (message := _receive(source)) is not None:
         job = json.loads(message)
         content = _receive(source)
         if content is None:
             return
-        _serve(job, content, readers, answer)
+        _serve(job, content, made, answer)
 
 
-def _serve(job: dict[str, Any], content: bytes, readers: dict[str, Any], answer: BinaryIO) -> None:
+def _serve(job: dict[str, Any], content: bytes, made: dict[str, Any], answer: BinaryIO) -> None:
     import msgspec
 
-    from florilege.ingest.reading import BuiltinReader, run_reader
     from florilege.model.errors import ReadError
 
     try:
-        reader = readers.get(job["target"])
-        if reader is None:
-            reader = readers[job["target"]] = BuiltinReader(**job["reader"]).load()
-        count = getattr(reader, "pages", None)
-        if count is not None:
-            _send(answer, b"P", json.dumps(count(content)).encode())
-        result = run_reader(reader, content, job["media_type"])
+        result = _CALLS[job["call"]](job, content, made, answer)
         _send(answer, b"R", msgspec.json.encode((_peak_memory(), result)))
     except ReadError as error:
         facts = {"message": error.message, "code": error.code, "retryable": error.retryable}
         _send(answer, b"E", json.dumps(facts).encode())
+
+
+def _read(job: dict[str, Any], content: bytes, made: dict[str, Any], answer: BinaryIO) -> Any:
+    from florilege.ingest.reading import NamedReader, loaded, run_reader
+
+    key = f"{job['reader']['target']} {job['reader']['capability']}"
+    if key not in made:
+        made[key] = loaded(NamedReader(**job["reader"]))
+    count = getattr(made[key], "pages", None)
+    if count is not None:
+        _send(answer, b"P", json.dumps(count(content)).encode())
+    return run_reader(made[key], content, job["media_type"])
+
+
+def _chunk(job: dict[str, Any], content: bytes, made: dict[str, Any], answer: BinaryIO) -> Any:
+    from importlib import import_module
+
+    import msgspec
+
+    from florilege.interfaces.chunking import PageChunks, PageOutput
+    from florilege.model.errors import ReadError
+
+    target = job["target"]
+    try:
+        if target not in made:
+            module, name = target.split(":")
+            made[target] = getattr(import_module(module), name)().chunkers()
+        outputs = msgspec.convert(job["outputs"], tuple[PageOutput, ...])
+        claims = tuple(made[target][job["number"]].chunk(content, job["media_type"], outputs))
+        for claim in claims:
+            if not isinstance(claim, PageChunks):
+                raise TypeError(f"answered with a {type(claim).__name__}, not PageChunks")
+        return msgspec.convert(msgspec.to_builtins(claims), tuple[PageChunks, ...])
+    except Exception as error:
+        raise ReadError(f"the page chunker failed ({type(error).__name__}: {error})", code="broken") from error
+
+
+_CALLS = {"read": _read, "chunk": _chunk}
 
 
 def _limit(memory: int) -> None:

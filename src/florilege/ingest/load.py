@@ -13,7 +13,7 @@ from florilege.ingest.containers.region import Region
 from florilege.ingest.files import FileSource, FolderListing, Walk, os_error
 from florilege.ingest.ignore import glob_regex
 from florilege.ingest.paths import enclosing_store, project_root, source_id
-from florilege.ingest.reading import MAX_BYTES, Reading, bytes_id, failed
+from florilege.ingest.reading import MAX_BYTES, Reading, bytes_id, failed, with_plugins
 from florilege.ingest.remote.access import Access
 from florilege.ingest.remote.buckets import SCHEME, open_bucket
 from florilege.ingest.remote.objects import ObjectListing
@@ -69,7 +69,8 @@ def load(
     out of one.
 
     ``name`` is the source id (and file name) of bytes, ``media_type`` settles the kind of everything listed.
-    ``readers`` are asked before the shipped ones and run in this process. ``max_bytes`` and ``time_limit`` (seconds,
+    ``readers`` are asked first and run in this process, then those of installed providers, in workers, then the shipped
+    ones. ``max_bytes`` and ``time_limit`` (seconds,
     plus 0.2 a page) bound one source. Native parsers run in the worker processes of ``pool`` (default: two, shared);
     ``isolate=False`` reads in this process, where a parser's crash is fatal.
 
@@ -81,14 +82,16 @@ def load(
     """
     if max_bytes < 1 or not time_limit > 0:
         raise ConfigError("max_bytes and time_limit must be above 0", code="bad_option")
-    reading = Reading(
-        namespace=namespace,
-        readers=tuple(readers),
-        max_bytes=max_bytes,
-        time_limit=time_limit,
-        isolate=isolate,
-        media_type=media_type,
-        pool=pool,
+    reading = with_plugins(
+        Reading(
+            namespace=namespace,
+            readers=tuple(readers),
+            max_bytes=max_bytes,
+            time_limit=time_limit,
+            isolate=isolate,
+            media_type=media_type,
+            pool=pool,
+        )
     )
     walk = Walk(
         include=_strings(include), ignore=_strings(ignore), ignore_files=ignore_files, hidden=hidden, links=links

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import importlib
 import io
+import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, BinaryIO
 
 from florilege.ingest.media import PLAIN
+from florilege.ingest.readers.offered import observed, observers, offered_readers
 from florilege.ingest.sniff import ENCRYPTED_OFFICE, UNKNOWN, sniff
-from florilege.interfaces.sources import Reader, ReadResult
+from florilege.interfaces.sources import Reader, ReadResult, SourceObserver
 from florilege.model.document import Document, Failed
 from florilege.model.errors import FlorilegeError, ReadError
 from florilege.model.hashing import hexdigest
@@ -25,8 +27,11 @@ _ODF = "application/vnd.oasis.opendocument."
 
 
 @dataclass(frozen=True, slots=True)
-class BuiltinReader:
+class NamedReader:
     """A reader named without importing it, ``target`` as ``module:class``.
+
+    With a ``capability`` the target is a provider that creates it. ``suffixes`` are of file names that mean its first
+    media type when their content says no more than text, or nothing.
 
     ``in_process`` ones are pure Python over linear scans; the others run in workers. ``extra`` names what has to be
     installed with this package for the module ``needs``.
@@ -39,6 +44,8 @@ class BuiltinReader:
     in_process: bool = False
     needs: str | None = None
     extra: str | None = None
+    capability: str | None = None
+    suffixes: tuple[str, ...] = ()
 
     @property
     def is_installed(self) -> bool:
@@ -48,31 +55,32 @@ class BuiltinReader:
     def load(self) -> Reader:
         """Import and create it."""
         module, name = self.target.split(":")
-        reader: Reader = getattr(importlib.import_module(module), name)()
+        made = getattr(importlib.import_module(module), name)()
+        reader: Reader = made if self.capability is None else made.create(self.capability)
         return reader
 
 
-BUILTIN_READERS: tuple[BuiltinReader, ...] = (
-    BuiltinReader("text", "1", ("text/plain",), "florilege.ingest.readers.plain:TextReader", in_process=True),
-    BuiltinReader(
+BUILTIN_READERS: tuple[NamedReader, ...] = (
+    NamedReader("text", "1", ("text/plain",), "florilege.ingest.readers.plain:TextReader", in_process=True),
+    NamedReader(
         "markdown", "1", ("text/markdown",), "florilege.ingest.readers.markdown:MarkdownReader", in_process=True
     ),
-    BuiltinReader("toml", "1", ("text/x-toml",), "florilege.ingest.readers.json_values:TomlReader", in_process=True),
-    BuiltinReader("code", "1", ("text/x-",), "florilege.ingest.readers.plain:CodeReader", in_process=True),
-    BuiltinReader(
+    NamedReader("toml", "1", ("text/x-toml",), "florilege.ingest.readers.json_values:TomlReader", in_process=True),
+    NamedReader("code", "1", ("text/x-",), "florilege.ingest.readers.plain:CodeReader", in_process=True),
+    NamedReader(
         "csv",
         "1",
         ("text/csv", "text/tab-separated-values"),
         "florilege.ingest.readers.delimited:DelimitedReader",
         in_process=True,
     ),
-    BuiltinReader(
+    NamedReader(
         "jsonl", "1", ("application/x-ndjson",), "florilege.ingest.readers.json_values:JsonLinesReader", in_process=True
     ),
-    BuiltinReader("json", "1", ("application/json",), "florilege.ingest.readers.json_values:JsonReader"),
-    BuiltinReader("html", "1", ("text/html",), "florilege.ingest.markup.html:HtmlReader"),
-    BuiltinReader("docx", "1", (_OOXML + "wordprocessingml.document",), "florilege.ingest.office.docx:DocxReader"),
-    BuiltinReader(
+    NamedReader("json", "1", ("application/json",), "florilege.ingest.readers.json_values:JsonReader"),
+    NamedReader("html", "1", ("text/html",), "florilege.ingest.markup.html:HtmlReader"),
+    NamedReader("docx", "1", (_OOXML + "wordprocessingml.document",), "florilege.ingest.office.docx:DocxReader"),
+    NamedReader(
         "sheet",
         "1",
         (
@@ -83,12 +91,12 @@ BUILTIN_READERS: tuple[BuiltinReader, ...] = (
         ),
         "florilege.ingest.office.sheets:SheetReader",
     ),
-    BuiltinReader("pptx", "1", (_OOXML + "presentationml.presentation",), "florilege.ingest.office.pptx:PptxReader"),
-    BuiltinReader("odf", "1", (_ODF + "text", _ODF + "presentation"), "florilege.ingest.office.odf:OdfReader"),
-    BuiltinReader("epub", "1", ("application/epub+zip",), "florilege.ingest.markup.epub:EpubReader"),
-    BuiltinReader("xml", "1", ("application/xml", "image/svg+xml"), "florilege.ingest.markup.xml:XmlReader"),
-    BuiltinReader("eml", "1", ("message/rfc822",), "florilege.ingest.readers.eml:EmlReader"),
-    BuiltinReader(
+    NamedReader("pptx", "1", (_OOXML + "presentationml.presentation",), "florilege.ingest.office.pptx:PptxReader"),
+    NamedReader("odf", "1", (_ODF + "text", _ODF + "presentation"), "florilege.ingest.office.odf:OdfReader"),
+    NamedReader("epub", "1", ("application/epub+zip",), "florilege.ingest.markup.epub:EpubReader"),
+    NamedReader("xml", "1", ("application/xml", "image/svg+xml"), "florilege.ingest.markup.xml:XmlReader"),
+    NamedReader("eml", "1", ("message/rfc822",), "florilege.ingest.readers.eml:EmlReader"),
+    NamedReader(
         "msg",
         "1",
         ("application/vnd.ms-outlook",),
@@ -96,14 +104,14 @@ BUILTIN_READERS: tuple[BuiltinReader, ...] = (
         needs="oxmsg",
         extra="msg",
     ),
-    BuiltinReader(
+    NamedReader(
         "rtf", "1", ("application/rtf",), "florilege.ingest.readers.rtf:RtfReader", needs="striprtf", extra="rtf"
     ),
-    BuiltinReader("pdf", "1", ("application/pdf",), "florilege.ingest.pdf.reader:PdfReader"),
+    NamedReader("pdf", "1", ("application/pdf",), "florilege.ingest.pdf.reader:PdfReader"),
 )
 
 
-def builtin_reader(media_type: str) -> BuiltinReader | None:
+def builtin_reader(media_type: str) -> NamedReader | None:
     """The shipped reader of a media type; a declared type that ends in ``-`` stands for all it begins."""
     for reader in BUILTIN_READERS:
         for declared in reader.media_types:
@@ -114,7 +122,8 @@ def builtin_reader(media_type: str) -> BuiltinReader | None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reading:
-    """How sources are read: extra readers (asked first, run in-process), limits, and whether workers isolate.
+    """How sources are read: extra readers (asked first, run in-process), those that others have installed (asked next,
+    run in workers), limits, and whether workers isolate. ``observers`` see what is read go by.
 
     ``time_limit`` is in seconds, for one file without its pages; ``namespace`` is given to every document;
     ``media_type`` None: each source's own, sniffed; ``pool`` None: the shared one.
@@ -122,6 +131,8 @@ class Reading:
 
     namespace: str | None = None
     readers: tuple[Reader, ...] = ()
+    offered: tuple[NamedReader, ...] = ()
+    observers: tuple[SourceObserver, ...] = ()
     max_bytes: int = MAX_BYTES
     time_limit: float = 30.0
     isolate: bool = True
@@ -130,7 +141,12 @@ class Reading:
 
     def kind(self, stream: BinaryIO, name: str | None) -> str:
         """The media type of what ``stream`` holds."""
-        return self.media_type or sniff(stream, name)
+        found = self.media_type or sniff(stream, name)
+        if found in (PLAIN, UNKNOWN) and name is not None:
+            for reader in self.offered:
+                if reader.suffixes and name.lower().endswith(reader.suffixes):
+                    return reader.media_types[0]
+        return found
 
     def mark(self, media_type: str) -> str:
         """The id and version of what would read this type, as in ``pdf/1``; ``none/1`` when nothing would."""
@@ -139,12 +155,12 @@ class Reading:
     @property
     def digest(self) -> str:
         """A hash over every reader there is: while it stays the same, the same bytes are read alike."""
-        return hexdigest(*map(_mark, self.readers), "", *map(_mark, BUILTIN_READERS))[:8]
+        return hexdigest(*map(_mark, self.readers), "", *map(_mark, (*self.offered, *BUILTIN_READERS)))[:8]
 
     def is_builtin(self, media_type: str) -> bool:
         """Whether no reader but a shipped one takes this type."""
         found = self._find(media_type)
-        return found is None or isinstance(found, BuiltinReader)
+        return found is None or found in BUILTIN_READERS
 
     def document(
         self,
@@ -168,13 +184,14 @@ class Reading:
             media_type = hint
         chosen = reader or self._find(media_type)
         mark = _mark(chosen)
+        started = time.perf_counter()
         try:
             result = self._read(chosen, data, media_type)
         except ReadError as error:
             raise ReadError(
                 error.message, code=error.code, source_id=source_id, stage=mark, retryable=error.retryable
             ) from error
-        return Document(
+        document = Document(
             source_id=source_id,
             namespace=self.namespace,
             content=result.content,
@@ -188,14 +205,14 @@ class Reading:
             reader=mark,
             opener=opener,
         )
+        return observed(document, data, self.observers, time.perf_counter() - started) if self.observers else document
 
-    def _find(self, media_type: str) -> Reader | BuiltinReader | None:
-        for reader in self.readers:
-            if media_type in reader.media_types:
-                return reader
-        return builtin_reader(media_type)
+    def _find(self, media_type: str) -> Reader | NamedReader | None:
+        given: tuple[Reader | NamedReader, ...] = (*self.readers, *self.offered)
+        found = next((reader for reader in given if media_type in reader.media_types), None)
+        return found or builtin_reader(media_type)
 
-    def _read(self, reader: Reader | BuiltinReader | None, data: bytes, media_type: str) -> ReadResult:
+    def _read(self, reader: Reader | NamedReader | None, data: bytes, media_type: str) -> ReadResult:
         if len(data) > self.max_bytes:
             raise ReadError(
                 f"{len(data):,} bytes exceed the limit of {self.max_bytes:,} (max_bytes=)", code="too_large"
@@ -205,23 +222,32 @@ class Reading:
         if reader is None:
             what = "of no recognised kind" if media_type == UNKNOWN else f"{media_type}, which has no reader here"
             raise ReadError(f"the file is {what}", code="unsupported_format")
-        if not data and isinstance(reader, BuiltinReader) and not media_type.startswith("text/"):
+        if not data and isinstance(reader, NamedReader) and not media_type.startswith("text/"):
             raise ReadError("the file has 0 bytes", code="empty")
         return self.run(reader, data, media_type)
 
-    def run(self, reader: Reader | BuiltinReader, data: bytes, media_type: str) -> ReadResult:
+    def run(self, reader: Reader | NamedReader, data: bytes, media_type: str) -> ReadResult:
         """What ``reader`` makes of ``data``, in a worker unless it may run in this process."""
-        if not isinstance(reader, BuiltinReader):
+        if not isinstance(reader, NamedReader):
             return checked(run_reader(reader, data, media_type))
         if not reader.is_installed:
             message = f"reading {media_type} needs the extra: pip install 'florilege[{reader.extra}]'"
             raise ReadError(message, code="unsupported_format")
         if reader.in_process or not self.isolate:
-            return checked(run_reader(reader.load(), data, media_type))
+            return checked(run_reader(loaded(reader), data, media_type))
         from florilege.ingest.workers import default_pool
 
         pool = self.pool or default_pool()
         return checked(pool.read(reader, data, media_type, time_limit=self.time_limit))
+
+
+def loaded(reader: NamedReader) -> Reader:
+    """Import and create a reader; one that cannot be is a :class:`ReadError`."""
+    try:
+        return reader.load()
+    except Exception as error:  # a third party's module may raise anything
+        message = f"reader {reader.id!r} cannot be imported ({type(error).__name__}: {error})"
+        raise ReadError(message, code="broken_plugin") from error
 
 
 def run_reader(reader: Reader, data: bytes, media_type: str) -> ReadResult:
@@ -279,9 +305,25 @@ def read_bytes(
     name, else ``bytes:`` and a hash of the content. Raises :class:`florilege.ReadError` with a stable ``code``.
     """
     identity = source_id or name or bytes_id(data)
-    return Reading(readers=tuple(readers), media_type=media_type).document(
+    return with_plugins(Reading(readers=tuple(readers), media_type=media_type)).document(
         data, source_id=identity, name=name, opener=lambda: data
     )
+
+
+def with_plugins(reading: Reading) -> Reading:
+    """``reading`` with the readers and observers that others have installed."""
+    offered = tuple(
+        NamedReader(
+            str(item.id),
+            item.version,
+            item.media_types,
+            offer.target,
+            capability=str(item.id),
+            suffixes=tuple(item.options.get("suffixes", ())),
+        )
+        for offer, item in offered_readers()
+    )
+    return replace(reading, offered=offered, observers=observers())
 
 
 def bytes_id(data: bytes) -> str:
@@ -289,8 +331,8 @@ def bytes_id(data: bytes) -> str:
     return f"bytes:{hexdigest(data)}"
 
 
-def _mark(reader: Reader | BuiltinReader | None) -> str:
+def _mark(reader: Reader | NamedReader | None) -> str:
     """A reader that is not installed marks nothing, so that what it would have read is tried again once it is."""
-    if reader is None or (isinstance(reader, BuiltinReader) and not reader.is_installed):
+    if reader is None or (isinstance(reader, NamedReader) and not reader.is_installed):
         return "none/1"
     return f"{reader.id}/{reader.version}"

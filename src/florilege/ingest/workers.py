@@ -1,4 +1,4 @@
-"""Readers in processes that can be killed.
+"""Readers, and other people's page chunkers, in processes that can be killed.
 
 A native parser may crash, hang or fill memory; here that costs one source. Workers are plain subprocesses (no fork,
 no multiprocessing), one file in flight each, spoken to over pipes in length-framed JSON. They get the bytes of a file
@@ -16,13 +16,16 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
 from florilege.ingest._worker import FRAME
-from florilege.ingest.reading import BuiltinReader
+from florilege.ingest.reading import NamedReader
+from florilege.interfaces.chunking import PageChunks, PageOutput
 from florilege.interfaces.sources import ReadResult
 from florilege.model.errors import ConfigError, ReadError
 
@@ -33,7 +36,8 @@ _RECYCLE_FILES = 200
 _RECYCLE_BYTES = 1_000_000_000
 _CHUNK = 1 << 18
 _ENVIRONMENT = ("PATH", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "LANG", "LC_ALL", "LC_CTYPE", "TMPDIR", "TZ")
-_decoder = msgspec.json.Decoder(tuple[int, ReadResult])
+_RESULT = msgspec.json.Decoder(tuple[int, ReadResult])
+_CLAIMS = msgspec.json.Decoder(tuple[int, tuple[PageChunks, ...]])
 
 
 class WorkerPool:
@@ -49,21 +53,47 @@ class WorkerPool:
         self._process = os.getpid()
         atexit.register(self.close)
 
-    def read(self, reader: BuiltinReader, content: bytes, media_type: str, *, time_limit: float) -> ReadResult:
+    def read(self, reader: NamedReader, content: bytes, media_type: str, *, time_limit: float) -> ReadResult:
         """Read ``content`` in a worker.
 
         Raises :class:`ReadError`: what the reader raises, ``timeout`` past ``time_limit`` seconds (plus 0.2 a page),
         ``crashed`` when two workers died of it.
         """
+        job = {"call": "read", "media_type": media_type, "reader": asdict(reader)}
+        result: ReadResult = self._call(f"reader {reader.id!r}", job, content, time_limit, _RESULT)
+        return result
+
+    def chunk(
+        self,
+        target: str,
+        number: int,
+        content: bytes,
+        media_type: str,
+        outputs: Sequence[PageOutput],
+        *,
+        time_limit: float,
+    ) -> tuple[PageChunks, ...]:
+        """What the page chunker with this ``number`` of the provider ``target`` claims, asked in a worker.
+
+        Raises :class:`ReadError` alike.
+        """
+        pages = msgspec.to_builtins(tuple(outputs))
+        job = {"call": "chunk", "target": target, "number": number, "media_type": media_type, "outputs": pages}
+        claims: tuple[PageChunks, ...] = self._call(f"page chunker {target!r}", job, content, time_limit, _CLAIMS)
+        return claims
+
+    def _call(
+        self, who: str, job: dict[str, Any], content: bytes, time_limit: float, decoder: msgspec.json.Decoder[Any]
+    ) -> Any:
         with self._slots:
             for attempt in (1, 2):
                 worker = self._take()
                 try:
-                    result = worker.read(reader, content, media_type, time_limit)
+                    result = worker.call(job, content, time_limit, decoder)
                 except _Died as death:
                     worker.kill()
                     if attempt == 2:
-                        raise ReadError(f"reader {reader.id!r} crashed on it twice ({death})", code="crashed") from None
+                        raise ReadError(f"{who} crashed on it twice ({death})", code="crashed") from None
                 except ReadError as error:
                     self._give_back(worker, broken=error.code == "timeout")
                     raise
@@ -140,8 +170,7 @@ class _Worker:
                 with contextlib.suppress(OSError):
                     stream.close()
 
-    def read(self, reader: BuiltinReader, content: bytes, media_type: str, time_limit: float) -> ReadResult:
-        job = {"target": reader.target, "media_type": media_type, "reader": asdict(reader)}
+    def call(self, job: dict[str, Any], content: bytes, time_limit: float, decoder: msgspec.json.Decoder[Any]) -> Any:
         outgoing = [self._settings, _frame(b"J", json.dumps(job).encode()), FRAME.pack(b"D", len(content)), content]
         self._settings = b""
         self._files += 1
@@ -157,11 +186,11 @@ class _Worker:
                     error = json.loads(body)
                     raise ReadError(error["message"], code=error["code"], retryable=error["retryable"])
                 else:
-                    return self._decoded(body)
+                    return self._decoded(body, decoder)
 
-    def _decoded(self, body: bytes) -> ReadResult:
+    def _decoded(self, body: bytes, decoder: msgspec.json.Decoder[Any]) -> Any:
         try:
-            self._peak, result = _decoder.decode(body)
+            self._peak, result = decoder.decode(body)
         except (msgspec.DecodeError, msgspec.ValidationError) as error:
             raise _Died("its answer makes no sense") from error
         return result

@@ -22,7 +22,16 @@ from florilege.interfaces.embedding import (
 )
 from florilege.interfaces.models import Generation, Message, Model, Reranker, Reranking, Scored
 from florilege.interfaces.retrieval import HitSource, Origin
-from florilege.interfaces.sources import Conditional, Container, Listing, Reader, ReadResult, Source
+from florilege.interfaces.sources import (
+    Conditional,
+    Container,
+    Listing,
+    Reader,
+    ReadResult,
+    Source,
+    SourceFacts,
+    SourceObserver,
+)
 from florilege.interfaces.stores import (
     Candidate,
     Capabilities,
@@ -80,6 +89,8 @@ __all__ = [
     "SearchResult",
     "Snapshot",
     "Source",
+    "SourceFacts",
+    "SourceObserver",
     "SourceObserverProvider",
     "SourceWrite",
     "SparseEmbedder",

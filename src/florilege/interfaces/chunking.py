@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, NewType, Protocol, runtime_checkable
 
+from florilege.interfaces.sources import SourceObserver
 from florilege.model.chunk import Chunking
 from florilege.model.document import BBox, Block, Document
 
@@ -67,7 +68,11 @@ class PageChunks:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CapabilityDescriptor:
-    """What a provider can make, cheap to list."""
+    """What a provider can make, cheap to list.
+
+    ``kind`` is "reader" for what reads ``media_types``; its ``options`` may name ``suffixes`` of file names that mean
+    the first of them. A new ``version`` reads every source again.
+    """
 
     id: CapabilityId
     kind: str
@@ -111,6 +116,6 @@ class ChunkerProvider(Protocol):
 class SourceObserverProvider(Protocol):
     """A provider that also watches sources go by."""
 
-    def observers(self) -> tuple[Any, ...]:
+    def observers(self) -> tuple[SourceObserver, ...]:
         """The observers."""
         ...

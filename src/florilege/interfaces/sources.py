@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
@@ -87,6 +87,27 @@ class Listing(Protocol):
 
     def complete_for(self, source_id: str) -> bool:
         """Whether an unlisted ``source_id`` belongs to what was listed."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SourceFacts:
+    """What an observer is told of a source that was read: ``size`` in bytes, a hash of them, how long reading took."""
+
+    source_id: str
+    size: int
+    content_hash: str
+    media_type: str
+    reader: str
+    read_seconds: float
+
+
+@runtime_checkable
+class SourceObserver(Protocol):
+    """Sees sources go by beside their reading. May add to a document's metadata, never to its text."""
+
+    def observe(self, facts: SourceFacts) -> Mapping[str, Any] | None:
+        """Metadata to add (JSON values), or nothing."""
         ...
 
 

@@ -18,6 +18,8 @@ COMMANDS = (
     "sources",
     "stats",
     "chunks",
+    "read",
+    "plugins",
     "gc",
     "verify",
     "repair",

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Literal
 
 from florilege.codec import decode, encode
+from florilege.discovery import snapshot
 from florilege.indexing.embedding import Embedding
 from florilege.indexing.sync.options import SyncOptions
 from florilege.interfaces.stores import DataStore, batches
@@ -22,7 +23,8 @@ FORMAT = 1
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlannedSource:
-    """What is planned for one source, the content it was planned for, and the version it was planned against."""
+    """What is planned for one source, the content it was planned for, who read it, and the version it was planned
+    against."""
 
     source_id: str
     action: Action
@@ -30,6 +32,7 @@ class PlannedSource:
     chunk_count: int = 0
     source_hash: str | None = None
     expected: Version | None = None
+    reader: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,7 +40,7 @@ class SyncPlan:
     """What a sync would do. ``embedded``, ``reused`` and ``usage`` say what it would cost.
 
     ``hashes`` is the indexing fingerprint in parts; ``estimated`` says that chunk counts depend on an embedder that
-    was not asked.
+    was not asked. ``capabilities`` are the versions of what could read, by id.
     """
 
     corpus_id: str
@@ -53,6 +56,7 @@ class SyncPlan:
     reused: int = 0
     usage: Usage = field(default_factory=Usage)
     estimated: bool = False
+    capabilities: Mapping[str, str] = field(default_factory=dict)
     format: int = FORMAT
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -84,6 +88,7 @@ class SyncPlan:
         if dict(hashes) != dict(self.hashes):
             changed = sorted(name for name in {*hashes, *self.hashes} if hashes.get(name) != self.hashes.get(name))
             raise Conflict(f"the indexer changed since the plan was made: {', '.join(changed)}", code="plan_stale")
+        self._check_readers(snapshot().versions())
         for some in batches(self.sources, 500):
             rows = store.get_sources(self.namespace, [planned.source_id for planned in some])
             for planned in some:
@@ -91,6 +96,20 @@ class SyncPlan:
                 if (None if row is None else row.version) != planned.expected:
                     raise Conflict(
                         f"source {planned.source_id!r} changed since the plan was made; plan anew",
+                        code="plan_stale",
+                        source_id=planned.source_id,
+                    )
+
+    def _check_readers(self, current: Mapping[str, str]) -> None:
+        """Raise Conflict when a reader the plan relies on changed; a mark that covers all readers relies on all."""
+        for planned in self.sources:
+            mark = planned.reader or ""
+            name = mark.partition("/")[0]
+            relied_on = {**self.capabilities, **current} if "+" in mark else [name]
+            for capability in relied_on:
+                if self.capabilities.get(capability) != current.get(capability):
+                    raise Conflict(
+                        f"reader {capability!r} changed since source {planned.source_id!r} was planned; plan anew",
                         code="plan_stale",
                         source_id=planned.source_id,
                     )

@@ -73,6 +73,7 @@ class Reconciler:
         self.hashes = indexer.hashes(options.chunking)
         self.rows: list[SourceRecord] = []
         self.source_hashes: dict[str, str] = {}
+        self.readers: dict[str, str | None] = {}
         self._planned = None if plan is None else plan.by_source()
         self._waiting: list[_Waiting] = []
         self._characters = 0
@@ -136,6 +137,7 @@ class Reconciler:
             self._failed(row, failure_of(error, document))
             return
         self.source_hashes[document.source_id] = hashes.source
+        self.readers[document.source_id] = document.reader
         if decision.action not in ("added", "changed"):
             self._leave(row, document, decision)
         elif self._planned is not None and not _as_planned(self._planned.get(document.source_id), hashes, decision):

@@ -6,6 +6,7 @@ import time
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
+from florilege.discovery import snapshot
 from florilege.indexing.embedding import Embedding
 from florilege.indexing.indexer import Indexer
 from florilege.indexing.publication import Publication
@@ -90,6 +91,7 @@ class SyncRun:
                 chunk_count=source.chunk_count,
                 source_hash=reconciler.source_hashes.get(source.source_id),
                 expected=rows[source.source_id].version if source.source_id in rows else None,
+                reader=reconciler.readers.get(source.source_id),
             )
             for source in result.sources
         ]
@@ -106,6 +108,7 @@ class SyncRun:
             embedded=result.embedded,
             reused=result.reused,
             usage=result.usage,
+            capabilities=snapshot().versions(),
         )
 
     def _dry(self, documents: object) -> tuple[SyncResult, Reconciler]:

@@ -5,16 +5,16 @@ from __future__ import annotations
 import base64
 
 from florilege.ingest.containers.children import Collector
-from florilege.ingest.reading import BuiltinReader
+from florilege.ingest.reading import NamedReader
 from florilege.ingest.source import ByteSource
 from florilege.interfaces.sources import Source
 from florilege.model.document import Failed
 
 _TAKERS = {
-    "message/rfc822": BuiltinReader(
+    "message/rfc822": NamedReader(
         "eml_attachments", "1", ("message/rfc822",), "florilege.ingest.readers.eml:EmlAttachments"
     ),
-    "application/vnd.ms-outlook": BuiltinReader(
+    "application/vnd.ms-outlook": NamedReader(
         "msg_attachments",
         "1",
         ("application/vnd.ms-outlook",),
