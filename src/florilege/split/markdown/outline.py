@@ -9,6 +9,7 @@ Paragraphs, lists and quotes are never visited.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -21,6 +22,7 @@ _LINE = re.compile(
 )
 _CLOSERS = {mark: re.compile(rf"\n([ \t]*+)({mark}{{3,}}+)[ \t]*+\r?(?=\n|\Z)") for mark in "`~"}
 _BLANK = re.compile(r"\n[ \t]*+\r?(?=\n|\Z)")
+_PIPED = re.compile(r"\|[^\n]*+(?:\n\|[^\n]*+)++")  # lines that begin with a pipe can only be rows
 _OUTER = re.compile(r"\n(?=[^ \t\r\n])")
 _DIAGRAM = re.compile(r"<diagram(?=[\s>])", re.IGNORECASE)
 _DIAGRAM_END = re.compile(r"</diagram\s{0,9}>", re.IGNORECASE)
@@ -166,14 +168,25 @@ class _Reader:
             self._heading(paragraph, mark + len(text[mark:end].rstrip()), 1 if text[mark] == "=" else 2, title)
 
     def _table(self, start: int) -> bool:
-        blank = _BLANK.search(self.text, start)
-        stop = blank.start() if blank else len(self.text)
-        block = next(scan(self.text[start:stop]), None)
-        if block is None or block.kind != "table" or block.header is None:
-            return False
-        header, *rows = (TableRow(row.cells, row.start + start, row.end + start) for row in (block.header, *block.rows))
-        self.found.regions.append(Region("table", start + block.start, start + block.end, header, tuple(rows)))
-        self.behind = start + block.end
+        text = self.text
+        blank = _BLANK.search(text, start)
+        stop = blank.start() if blank else len(text)
+        piped = _PIPED.match(text, start, stop)
+        if piped and piped.end() == stop:
+            header, rule, *rows = (TableRow(_piped_cells(text[a:b]), a, b) for a, b in _lines(text, start, stop))
+            if len(header.cells) != len(rule.cells):
+                return False
+            end = (rows or [rule])[-1].end
+        else:
+            block = next(scan(text[start:stop]), None)
+            if block is None or block.kind != "table" or block.header is None:
+                return False
+            header, *rows = (
+                TableRow(row.cells, row.start + start, row.end + start) for row in (block.header, *block.rows)
+            )
+            end = start + block.end
+        self.found.regions.append(Region("table", header.start, end, header, tuple(rows)))
+        self.behind = end
         return True
 
     def _html(self, start: int, mark: int) -> None:
@@ -252,6 +265,24 @@ def _line_end(text: str, start: int) -> int:
     if end < 0:
         return len(text)
     return end - 1 if end > start and text[end - 1] == "\r" else end
+
+
+def _piped_cells(line: str) -> tuple[str, ...]:
+    """:func:`rules.split_row` for a line that begins with a pipe, quick where nothing is escaped."""
+    if "\\" in line:
+        return rules.split_row(line)
+    cells = line.split("|")
+    del cells[0]
+    if len(cells) > 1 and not cells[-1].strip():
+        del cells[-1]
+    return tuple(map(str.strip, cells))
+
+
+def _lines(text: str, start: int, stop: int) -> Iterator[tuple[int, int]]:
+    while start < stop:
+        end = _line_end(text, start)
+        yield start, min(end, stop)
+        start = text.find("\n", end) + 1 or stop
 
 
 def _has_text(text: str, line: int, floor: int) -> bool:

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from florilege.split.markdown.outline import Region
-from florilege.text.markdown import TableRow
 
 CELL_GAP = "; "
 
@@ -83,9 +82,11 @@ def rewrite_tables(text: str, regions: Iterable[Region]) -> Rewritten:
             continue
         add(text[done : region.start], done, region.start, True)
         done = region.start
+        names = [f"{name or f'Column {number}'}: " for number, name in enumerate(region.header.cells, 1)]
+        last = len(region.rows)
         for number, row in enumerate(region.rows, 1):
-            line = f"{number}. {_line(region.header, row)}"
-            add(line + "\n" * (number < len(region.rows)), done, row.end, False)
+            end = "" if number == last else "\n"
+            add(f"{number}. {_cells(names, row.cells)}{end}", done, row.end, False)
             done = row.end
         done = region.end
     if not stretches:
@@ -94,8 +95,9 @@ def rewrite_tables(text: str, regions: Iterable[Region]) -> Rewritten:
     return Rewritten("".join(parts), tuple(stretches))
 
 
-def _line(header: TableRow, row: TableRow) -> str:
-    names = [name or f"Column {number}" for number, name in enumerate(header.cells, 1)]
-    names += [f"Column {number}" for number in range(len(names) + 1, len(row.cells) + 1)]
-    cells = (*row.cells, *[""] * (len(names) - len(row.cells)))
-    return CELL_GAP.join(f"{name}: {cell}" for name, cell in zip(names, cells, strict=True))
+def _cells(names: list[str], cells: tuple[str, ...]) -> str:
+    if len(cells) < len(names):
+        cells = (*cells, *[""] * (len(names) - len(cells)))
+    elif len(cells) > len(names):
+        names = [*names, *(f"Column {number}: " for number in range(len(names) + 1, len(cells) + 1))]
+    return CELL_GAP.join(map(str.__add__, names, cells))
