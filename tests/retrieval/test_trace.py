@@ -121,6 +121,18 @@ def test_replay_sees_the_store_of_then(corpus: Corpus) -> None:
     assert retriever.replay(run.trace).hits == run.hits
 
 
+def test_replay_of_what_has_been_collected_is_never_a_short_list(corpus: Corpus) -> None:
+    retriever = corpus.retriever()
+    run = retriever.retrieve_with_trace("harp string", limit=5)
+    for hit in run.hits:
+        corpus.sync([Document(source_id=hit.source_id, content="rewritten twice over")])
+    assert retriever.replay(run.trace).hits == run.hits
+    corpus.data.collect(corpus.namespace, keep_generations=0, retention=0.0)
+    with pytest.raises(florilege.NotFound) as caught:
+        retriever.replay(run.trace)
+    assert caught.value.code == "collected"
+
+
 def test_replay_of_another_recipe_is_refused(corpus: Corpus) -> None:
     run = corpus.retriever("docs").retrieve_with_trace("harp")
     other = Recipe(id="docs", retriever=corpus.retriever("docs"), steps=[retrieve(limit=3)])

@@ -7,7 +7,7 @@ import uuid
 from datetime import UTC, datetime
 
 from florilege.concurrency import Deadline
-from florilege.model.errors import FlorilegeError, RetrievalError, StepError
+from florilege.model.errors import FlorilegeError, NotFound, RetrievalError, StepError
 from florilege.model.events import Event, Subscriber, emit
 from florilege.model.filters import Filter, filter_json, parse_filter
 from florilege.model.hit import Query
@@ -48,7 +48,12 @@ def replay(plan: Plan, trace: Trace, *, on_event: Subscriber | None = None) -> R
         limit=trace.limit,
         mode=trace.mode,  # type: ignore[arg-type]  # a mode when it was recorded
     )
-    return execute(plan, request, on_event=on_event, recorded=trace)
+    try:
+        return execute(plan, request, on_event=on_event, recorded=trace)
+    except RetrievalError as error:
+        if error.code == "collected":
+            raise NotFound(error.message, code="collected") from error
+        raise
 
 
 class _Execution:
