@@ -17,6 +17,7 @@ from florilege._version import __version__
 
 if TYPE_CHECKING:
     from florilege import aio, chunkers, models, retrieval
+    from florilege.contexts import Context
     from florilege.corpus import Corpus
     from florilege.indexing import transform
     from florilege.indexing.indexer import Indexer
@@ -59,6 +60,7 @@ if TYPE_CHECKING:
     from florilege.retrieval.retriever import Retriever
 
 _HOMES = {
+    "florilege.contexts": ("Context",),
     "florilege.corpus": ("Corpus",),
     "florilege.indexing.indexer": ("Indexer",),
     "florilege.indexing.pipeline": ("Pipeline",),
@@ -115,6 +117,7 @@ __all__ = [
     "ChunkingError",
     "ConfigError",
     "Conflict",
+    "Context",
     "Corpus",
     "Corrupt",
     "Document",

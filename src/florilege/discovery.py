@@ -101,6 +101,11 @@ def snapshot() -> Snapshot:
     return Snapshot(tuple(found), hexdigest(*facts))
 
 
+def names(group: str) -> tuple[str, ...]:
+    """What is installed under one of the groups of factories."""
+    return tuple(sorted({entry.name for entry in entry_points(group=group)}))
+
+
 def factory(group: str, name: str) -> Callable[..., Any]:
     """The factory that an entry point of ``group`` names.
 
@@ -112,7 +117,7 @@ def factory(group: str, name: str) -> Callable[..., Any]:
     installed = entry_points(group=group)
     matching = [entry for entry in installed if entry.name == name]
     if not matching:
-        known = ", ".join(sorted({entry.name for entry in installed})) or "none"
+        known = ", ".join(names(group)) or "none"
         raise ConfigError(
             f"nothing named {name!r} is installed under {group} (there is: {known})", code="unknown_plugin"
         )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import tarfile
 import zipfile
 
 _RELATIONS = "http://schemas.openxmlformats.org/package/2006/relationships"
@@ -17,6 +18,17 @@ def zipped(parts: dict[str, bytes]) -> bytes:
     with zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, data in parts.items():
             archive.writestr(name, data)
+    return stream.getvalue()
+
+
+def tar(entries: dict[str, bytes], mode: str = "w", **options: object) -> bytes:
+    """A tar archive of these files; ``mode`` and ``options`` as of :func:`tarfile.open`."""
+    stream = io.BytesIO()
+    with tarfile.open(fileobj=stream, mode=mode, **options) as archive:  # type: ignore[call-overload]
+        for name, data in entries.items():
+            entry = tarfile.TarInfo(name)
+            entry.size = len(data)
+            archive.addfile(entry, io.BytesIO(data))
     return stream.getvalue()
 
 

@@ -26,7 +26,7 @@ from florilege.ingest.containers import archives, children, kinds, limits, piece
 from florilege.ingest.reading import Reading
 from florilege.ingest.source import ByteSource
 from florilege.model.document import Document, Failed, Loaded
-from tests.ingest.build import zipped
+from tests.ingest.build import tar, zipped
 from tests.support import shared
 
 Read = dict[str, Document | str]
@@ -43,16 +43,6 @@ def inside(data: bytes, name: str, **options: object) -> Read:
 
 def texts(found: Read) -> list[str]:
     return [value.content if isinstance(value, Document) else value for value in found.values()]
-
-
-def tar(entries: dict[str, bytes], mode: str = "w", **options: object) -> bytes:
-    stream = io.BytesIO()
-    with tarfile.open(fileobj=stream, mode=mode, **options) as archive:  # type: ignore[call-overload]
-        for name, data in entries.items():
-            entry = tarfile.TarInfo(name)
-            entry.size = len(data)
-            archive.addfile(entry, io.BytesIO(data))
-    return stream.getvalue()
 
 
 FILES = {"a/one.md": b"# One\n\nfirst words", "b/two.txt": b"second words"}

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import base64
+import bz2
+import gzip
 import io
+import lzma
 import os
 import random
 import time
@@ -12,11 +16,13 @@ from collections.abc import Iterator
 
 import pytest
 
+from florilege.ingest import load
 from florilege.ingest.reading import Reading
 from florilege.ingest.workers import WorkerPool
-from florilege.model.document import Document
+from florilege.model.document import Document, Failed
 from florilege.model.errors import ReadError
-from tests.ingest.build import docx, xlsx, zipped
+from tests.ingest.build import docx, tar, xlsx, zipped
+from tests.ingest.test_containers import MAIL
 from tests.support import shared
 
 CODES = {
@@ -84,6 +90,56 @@ def test_mutated_files_end_in_a_document_or_a_code(reading: Reading) -> None:
         assert isinstance(found, Document) or found in CODES, (path.name, number)
     assert seen["document"] > MUTATIONS // 4
     assert seen["bad_reader"] == seen["timeout"] == 0
+
+
+def loaded(data: bytes, name: str, pool: WorkerPool) -> Counter[str]:
+    """What comes of bytes and everything inside them, in time."""
+    started = time.monotonic()
+    seen: Counter[str] = Counter()
+    for result in load(data, name=name, pool=pool, time_limit=3.0):
+        seen[result.code if isinstance(result, Failed) else "document"] += 1
+    assert time.monotonic() - started < 15, name
+    return seen
+
+
+@pytest.mark.crash
+def test_mutated_containers_end_in_sources_or_codes(reading: Reading) -> None:
+    inner = {"a.txt": b"alpha words", "b/c.csv": b"item,price\nharp,1\n" * 40, "d.md": b"# Head\n\ntext"}
+    whole = {
+        "x.zip": zipped({**inner, "inner.zip": zipped(inner)}),
+        "x.tar": tar(inner),
+        "x.tar.gz": gzip.compress(tar(inner)),
+        "x.tar.bz2": bz2.compress(tar(inner)),
+        "x.tar.xz": lzma.compress(tar(inner)),
+        "x.csv.gz": gzip.compress(inner["b/c.csv"]),
+        "x.eml": MAIL % base64.b64encode(zipped(inner)),
+    }
+    chance = random.Random(20240230)
+    seen: Counter[str] = Counter()
+    assert reading.pool is not None
+    for number in range(MUTATIONS):
+        name = sorted(whole)[number % len(whole)]
+        seen += loaded(mutated(whole[name], chance), name, reading.pool)
+    assert set(seen) <= {*CODES, "document"}
+    assert seen["document"] > MUTATIONS // 4
+    assert seen["bad_reader"] == seen["timeout"] == seen["crashed"] == 0
+
+
+def test_bombs_inside_bombs_stop_early(reading: Reading) -> None:
+    zeros = zipped({"zeros.txt": bytes(200_000_000)})
+    layered = gzip.compress(gzip.compress(bytes(200_000_000)))
+    assert reading.pool is not None
+    assert loaded(zipped({f"{n}.zip": zeros for n in range(20)}), "x.zip", reading.pool) == {
+        "document": 1,
+        "too_large": 20,
+    }
+    assert loaded(layered, "x.gz", reading.pool)["too_large"] >= 1
+    quine = zipped({"x.zip": zipped({"x.zip": zipped({"x.zip": b"PK\x05\x06" + bytes(18)})})})
+    assert loaded(quine, "x.zip", reading.pool)["too_deep"] == 1
+    lines = b"a" * 60_000_000
+    assert loaded(lines, "line.txt", reading.pool) == {"document": 13}
+    assert loaded(b'"' + lines, "quote.csv", reading.pool) == {"too_large": 1}
+    assert loaded(lines, "line.jsonl", reading.pool) == {"too_large": 1}
 
 
 def sheet(*cells: tuple[str, str]) -> bytes:
