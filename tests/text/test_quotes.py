@@ -186,7 +186,7 @@ def test_a_slice_is_exact(text: str, data: st.DataObject) -> None:
     start = data.draw(st.integers(0, len(text) - 1))
     end = data.draw(st.integers(start + 1, len(text)))
     quote = text[start:end]
-    if quote.strip(" \"'\n\t"):
+    if quote.strip(" \"'-–\n\t"):
         match = Quotable(text).find(quote)
         assert match.verdict == "exact"
         assert text[match.start : match.end] == quote

@@ -108,7 +108,7 @@ class Quotable:
     def find(self, quote: str) -> Match:
         """The first place ``quote`` stands: as it is, else normalised, quotation marks and hyphens around it aside.
 
-        A quotation with nothing but space and quotation marks is absent, as ``Match("absent", 0, 0)``.
+        A quotation with nothing but space, quotation marks and dashes is absent, as ``Match("absent", 0, 0)``.
         """
         if not quote.strip(_WRAPPING + "\n\t"):
             return Match("absent", 0, 0)
