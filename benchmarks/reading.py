@@ -16,7 +16,7 @@ from pathlib import Path
 
 from florilege.ingest.reading import Reading
 from florilege.ingest.sniff import sniff_bytes
-from florilege.ingest.workers import WorkerPool
+from florilege.isolation import WorkerPool
 from florilege.model.errors import ReadError
 
 

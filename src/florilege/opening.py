@@ -42,7 +42,6 @@ def open(
     Raises NotFound when the store is missing and ``create`` is False, Corrupt or ConfigError for a file that is not
     a store this version can read.
     """
-    from florilege.plugins import default_pipeline
     from florilege.stores import open_store
 
     embedder: Embedder | None
@@ -63,7 +62,7 @@ def open(
             dense=embedder,
             sparse=sparse,
             cache=cache,
-            pipeline=default_pipeline() if pipeline is None else pipeline,
+            pipeline=pipeline,
             keep_content=keep_content,
             on_event=on_event,
         )

@@ -18,7 +18,7 @@ import pytest
 
 from florilege.ingest import load
 from florilege.ingest.reading import Reading
-from florilege.ingest.workers import WorkerPool
+from florilege.isolation import WorkerPool
 from florilege.model.document import Document, Failed
 from florilege.model.errors import ReadError
 from tests.ingest.build import docx, tar, xlsx, zipped

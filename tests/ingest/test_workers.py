@@ -14,7 +14,8 @@ import pytest
 
 from florilege.ingest import load
 from florilege.ingest.reading import BUILTIN_READERS, NamedReader, Reading, builtin_reader, checked
-from florilege.ingest.workers import WorkerPool
+from florilege.ingest.workers import read
+from florilege.isolation import WorkerPool
 from florilege.model.errors import ConfigError, ReadError
 from tests.support import shared
 
@@ -29,7 +30,7 @@ def pool() -> Iterator[WorkerPool]:
 
 
 def run(pool: WorkerPool, content: bytes, time_limit: float = 20.0) -> str:
-    return pool.read(FAULTY, content, "text/x-faulty", time_limit=time_limit).content
+    return read(pool, FAULTY, content, "text/x-faulty", time_limit=time_limit).content
 
 
 def code(pool: WorkerPool, content: bytes, time_limit: float = 20.0) -> str:
@@ -74,7 +75,7 @@ def test_workers_see_no_credentials(pool: WorkerPool, monkeypatch: pytest.Monkey
 
 
 def test_a_worker_serves_many_files_then_is_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("florilege.ingest.workers._RECYCLE_FILES", 3)
+    monkeypatch.setattr("florilege.isolation._RECYCLE_FILES", 3)
     pool = WorkerPool(1)
     owners = [run(pool, b"x").split()[0] for _ in range(6)]
     pool.close()
@@ -89,7 +90,7 @@ def test_large_documents_cross_the_pipe(pool: WorkerPool) -> None:
 
 
 def test_workers_do_not_answer_for_what_their_parent_holds(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("florilege.ingest.workers._RECYCLE_BYTES", 400_000_000)
+    monkeypatch.setattr("florilege.isolation._RECYCLE_BYTES", 400_000_000)
     ballast = b"x" * 500_000_000
     used = WorkerPool(1)
     assert run(used, b"a").split()[0] == run(used, b"b").split()[0]
@@ -109,7 +110,7 @@ def test_threads_share_the_pool(pool: WorkerPool) -> None:
 
 
 def test_false_spans_are_caught(pool: WorkerPool) -> None:
-    result = pool.read(FAULTY, b"lie", "text/x-faulty", time_limit=20)
+    result = read(pool, FAULTY, b"lie", "text/x-faulty", time_limit=20)
     with pytest.raises(ReadError) as failure:
         checked(result)
     assert failure.value.code == "bad_reader"

@@ -14,8 +14,8 @@ from florilege.apps.cli import main
 from florilege.indexing.sync import SyncPlan
 from florilege.ingest import load
 from florilege.ingest.reading import BUILTIN_READERS
-from florilege.ingest.workers import WorkerPool
 from florilege.interfaces import Provider
+from florilege.isolation import WorkerPool
 from florilege.model.document import Document, Loaded
 from florilege.model.errors import ConfigError, Conflict, PluginError
 from tests.ingest.build import pdf, text_at
@@ -48,12 +48,13 @@ def test_the_shipped_readers_are_declared_like_any_other() -> None:
 
 
 def test_without_plugins_the_default_pipeline_is_the_plain_one() -> None:
-    assert plugins.default_pipeline().hashes() == florilege.Pipeline().hashes()
+    assert florilege.Pipeline().chunker == chunkers.structured()
+    assert chunkers.pages() == chunkers.pages(())
 
 
 def test_an_installed_page_chunker_is_asked_first(install: Install) -> None:
     install("some-paragraphs", f"{SAMPLE}Paragraphs", version="2.5")
-    chunker = plugins.default_pipeline().chunker
+    chunker = florilege.Pipeline().chunker
     chunks = chunker.chunk_document(document()).chunks
     assert [chunk.content for chunk in chunks] == TEXT.split("\n\n")
     assert {chunk.provenance.chunker for chunk in chunks} == {"some-paragraphs:entry0:ParagraphChunker"}
@@ -62,11 +63,11 @@ def test_an_installed_page_chunker_is_asked_first(install: Install) -> None:
 
 
 def test_who_is_asked_is_part_of_the_fingerprint(install: Install) -> None:
-    prints = [plugins.default_pipeline().chunker.fingerprint()]
+    prints = [florilege.Pipeline().chunker.fingerprint()]
     install("b-paragraphs", f"{SAMPLE}Paragraphs")
-    prints.append(plugins.default_pipeline().chunker.fingerprint())
+    prints.append(florilege.Pipeline().chunker.fingerprint())
     install("a-hostile", f"{SAMPLE}Hostile")
-    prints.append(plugins.default_pipeline().chunker.fingerprint())
+    prints.append(florilege.Pipeline().chunker.fingerprint())
     assert len(set(prints)) == 3
     assert [chunker.name for chunker in plugins.page_chunkers()] == [  # type: ignore[attr-defined]
         "a-hostile:entry0:Faulty",
@@ -77,11 +78,11 @@ def test_who_is_asked_is_part_of_the_fingerprint(install: Install) -> None:
 
 def test_sizes_reach_the_chunker_that_cuts_the_rest(install: Install) -> None:
     install("some-paragraphs", f"{SAMPLE}Paragraphs")
-    chunker = plugins.default_pipeline().with_chunking({"max_chars": 40, "overlap_chars": 0}).chunker
+    chunker = florilege.Pipeline().with_chunking({"max_chars": 40, "overlap_chars": 0}).chunker
     long = document("word " * 40, "text/markdown")
     assert max(map(len, contents(chunker.chunk_document(long)))) <= 40
     with pytest.raises(ConfigError):
-        plugins.default_pipeline().with_chunking({"no_such": 1})
+        florilege.Pipeline().with_chunking({"no_such": 1})
 
 
 @pytest.mark.crash
@@ -102,8 +103,8 @@ def test_a_faulty_chunker_costs_its_answer_only(install: Install, fault: str) ->
 
 def test_a_fallback_does_not_come_before_the_structured_chunker(install: Install) -> None:
     install("a-hostile", f"{SAMPLE}Hostile")
-    assert contents(plugins.default_pipeline().chunker.chunk_document(document())) == [TEXT]
-    pages = chunkers.pages(plugins.page_chunkers())
+    assert contents(florilege.Pipeline().chunker.chunk_document(document())) == [TEXT]
+    pages = chunkers.pages()
     assert contents(pages.chunk_document(document())) == TEXT.split("\n\n")
 
 

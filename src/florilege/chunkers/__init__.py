@@ -1,5 +1,6 @@
 """How is a document cut? Chunkers walk its parts, keep provenance and add context; the cuts come from ``split``."""
 
+from florilege.chunkers.defaults import default
 from florilege.chunkers.items import (
     ChunkerOperation,
     ChunkerResponse,
@@ -35,6 +36,7 @@ __all__ = [
     "StructuredChunker",
     "TextChunker",
     "checked_response",
+    "default",
     "default_chunker",
     "from_function",
     "from_splitter",

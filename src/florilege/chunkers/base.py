@@ -13,7 +13,7 @@ from florilege.text.graphemes import boundary_before
 _SEPARATOR = " > "
 _MORE = "…"
 _LEAST = 8
-_LONGEST = 120  # a longer entry is a paragraph that was marked up as a heading
+_LONGEST = 200
 _GAP = 2  # the blank line between context and content
 
 
@@ -46,24 +46,26 @@ def check_flag(name: str, value: Any) -> None:
 def context_line(title: str | None, headings: Sequence[str], max_chars: int) -> tuple[str, bool]:
     """``Title > H1 > H2`` in at most half of ``max_chars``, and whether it had to be shortened for that.
 
-    An entry equal to the one before it is left out, one of more than 120 characters is cut. Further shortening drops
-    entries from the outside, then cuts the innermost.
+    Left out are an entry equal to the one before it and one of more than 200 characters, which is a paragraph marked up
+    as a heading. Further shortening drops entries from the outside, then cuts the innermost.
     """
     entries: list[str] = []
+    shortened = False
     for entry in (title or "", *headings):
         line = " ".join(entry.split())
-        if line and (not entries or entries[-1] != line):
+        if len(line) > _LONGEST:
+            shortened = True
+        elif line and (not entries or entries[-1] != line):
             entries.append(line)
-    whole = _SEPARATOR.join(entries)
-    entries = [_cut(entry, _LONGEST) for entry in entries]
     room = max_chars // 2 - _GAP
-    shorter = _SEPARATOR.join(entries)
-    while len(shorter) > room and len(entries) > 1:
+    found = _SEPARATOR.join(entries)
+    while len(found) > room and len(entries) > 1:
         entries = entries[1:]
-        shorter = _SEPARATOR.join((_MORE, *entries))
-    if len(shorter) > room:
-        shorter = _cut(entries[0], room) if room >= _LEAST else ""
-    return shorter, shorter != whole
+        found = _SEPARATOR.join((_MORE, *entries))
+        shortened = True
+    if len(found) > room:
+        return (_cut(entries[0], room) if room >= _LEAST else ""), True
+    return found, shortened
 
 
 def _cut(entry: str, most: int) -> str:

@@ -14,10 +14,10 @@ from florilege.model.errors import ConfigError
 from florilege.model.ledger import StageRecord
 
 
-def _structured() -> DocumentChunker:
+def _default() -> DocumentChunker:
     from florilege import chunkers
 
-    return chunkers.structured()
+    return chunkers.default()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,11 +34,11 @@ class Prepared:
 class Pipeline:
     """The processing order from document to chunks, as one frozen value.
 
-    ``documents`` run in order before the ``chunker`` (default: ``chunkers.structured()``), ``chunks`` after it.
+    ``documents`` run in order before the ``chunker`` (default: ``chunkers.default()``), ``chunks`` after it.
     """
 
     documents: Sequence[Transform] = ()
-    chunker: DocumentChunker = field(default_factory=_structured)
+    chunker: DocumentChunker = field(default_factory=_default)
     chunks: Sequence[Transform] = ()
 
     def __post_init__(self) -> None:

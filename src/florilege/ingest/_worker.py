@@ -1,4 +1,4 @@
-"""The other end of :mod:`florilege.ingest.workers`: a process that reads one document after another.
+"""The other end of :mod:`florilege.isolation`: a process that reads one document after another.
 
 It takes length-framed messages on standard input and answers on what was standard output; whatever native libraries
 print goes to standard error. It ends when its input does. Nothing heavy is imported before the limits are set.
@@ -9,13 +9,10 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import struct
 import sys
 from typing import Any, BinaryIO
 
-FRAME = struct.Struct(">cQ")
-"""A message's kind and length. To the worker: ``S`` settings, ``J`` job, ``D`` document bytes. From it: ``P`` pages,
-``R`` result, ``E`` error."""
+from florilege.isolation import FRAME
 
 
 def main() -> None:

@@ -23,7 +23,7 @@ from florilege.model.document import Failed, Loaded
 from florilege.model.errors import ConfigError, LoadError
 
 if TYPE_CHECKING:
-    from florilege.ingest.workers import WorkerPool
+    from florilege.isolation import WorkerPool
 
 _MAGIC = re.compile(r"[*?\[]")
 

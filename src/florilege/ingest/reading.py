@@ -8,18 +8,16 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, BinaryIO
+from typing import BinaryIO
 
 from florilege.ingest.media import PLAIN
 from florilege.ingest.readers.offered import observed, observers, offered_readers
 from florilege.ingest.sniff import ENCRYPTED_OFFICE, UNKNOWN, sniff
 from florilege.interfaces.sources import Reader, ReadResult, SourceObserver
+from florilege.isolation import WorkerPool, default_pool
 from florilege.model.document import Document, Failed
 from florilege.model.errors import FlorilegeError, ReadError
 from florilege.model.hashing import hexdigest
-
-if TYPE_CHECKING:
-    from florilege.ingest.workers import WorkerPool
 
 MAX_BYTES = 100_000_000
 _OOXML = "application/vnd.openxmlformats-officedocument."
@@ -235,10 +233,9 @@ class Reading:
             raise ReadError(message, code="unsupported_format")
         if reader.in_process or not self.isolate:
             return checked(run_reader(loaded(reader), data, media_type))
-        from florilege.ingest.workers import default_pool
+        from florilege.ingest.workers import read
 
-        pool = self.pool or default_pool()
-        return checked(pool.read(reader, data, media_type, time_limit=self.time_limit))
+        return checked(read(self.pool or default_pool(), reader, data, media_type, time_limit=self.time_limit))
 
 
 def loaded(reader: NamedReader) -> Reader:

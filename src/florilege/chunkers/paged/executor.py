@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 
 from florilege.chunkers.base import Fingerprinted
 from florilege.chunkers.paged.asking import Claim, PageCut, PageFloor, ask, identity
+from florilege.chunkers.paged.installed import installed
 from florilege.chunkers.paged.lines import PdfLineChunker
 from florilege.chunkers.parts.passages import ContextLine, Passages, Slice
 from florilege.chunkers.parts.sections import Run, joined, runs
@@ -88,7 +89,7 @@ class PagesChunker(Fingerprinted):
 
 
 def pages(
-    chunkers: Iterable[Chunker] = (),
+    chunkers: Iterable[Chunker] | None = None,
     *,
     max_chars: int = 1200,
     time_limit: float | None = 60.0,
@@ -96,12 +97,13 @@ def pages(
 ) -> PagesChunker:
     """The executor of page chunkers.
 
-    ``chunkers`` are asked first, in the order given (those with ``fallback = True`` after the shipped ones), then the
-    PDF line chunker, whose pieces hold at most ``max_chars``, then the floor. With ``rest`` the shipped ones are left
-    out: pages that none of ``chunkers`` claims are cut by that document chunker. A chunker that takes longer than
-    ``time_limit`` seconds counts as broken; it runs in this process and cannot be killed, only left behind.
+    ``chunkers`` (default: those that other distributions have installed, each in a process of its own) are asked first,
+    in the order given (those with ``fallback = True`` after the shipped ones), then the PDF line chunker, whose pieces
+    hold at most ``max_chars``, then the floor. With ``rest`` the shipped ones are left out: pages that none of
+    ``chunkers`` claims are cut by that document chunker. A chunker that takes longer than ``time_limit`` seconds counts
+    as broken; one that was given runs in this process and cannot be killed, only left behind.
     """
-    return PagesChunker(tuple(chunkers), max_chars, time_limit, rest)
+    return PagesChunker(installed() if chunkers is None else tuple(chunkers), max_chars, time_limit, rest)
 
 
 def _without(document: Document, claimed: Sequence[Run]) -> Document:
