@@ -5,7 +5,8 @@
     python benchmarks/chunk_quality/run.py --only sentence     # those whose name contains a word
 
 Five corpora searched together, questions with exact excerpts, the default embedder. The published chunkers are written
-anew beside ours and asked the same questions; differences are paired, with bootstrap intervals.
+anew beside ours and asked the same questions; differences are paired, with bootstrap intervals. Of ``parent_child`` the
+children are searched and the five best parents read.
 """
 
 from __future__ import annotations
@@ -32,6 +33,7 @@ from florilege.ingest.readers.markdown import MarkdownReader
 from florilege.interfaces.chunking import DocumentChunker
 from florilege.model.document import Document
 from florilege.split import RecursiveChunker, SentenceChunker, TokenChunker
+from florilege.split.markdown import MarkdownChunker
 
 DATA = Path(__file__).resolve().parents[3] / "shared" / "data" / "eval" / "chunking_evaluation"
 TOP = 5
@@ -46,7 +48,7 @@ class Question(NamedTuple):
 
 
 class Cut(NamedTuple):
-    """A chunk: the document, its place there, and the text that is embedded."""
+    """What is searched: the document, the place that is read when it is found, and the text that is embedded."""
 
     document: str
     span: Span
@@ -116,6 +118,22 @@ def ours(chunker: DocumentChunker) -> Callable[[Document], list[Cut]]:
     return cut
 
 
+def family(chunker: DocumentChunker) -> Callable[[Document], list[Cut]]:
+    """Children searched, their parents read."""
+
+    def cut(document: Document) -> list[Cut]:
+        chunks, parents = chunker.chunk_document(document)
+        places = {parent.parent_id: parent.provenance.source_spans for parent in parents}
+        found = []
+        for chunk in chunks:
+            assert chunk.parent is not None
+            spans = places[chunk.parent.parent_id]
+            found.append(Cut(document.source_id, (spans[0].start, spans[-1].end), chunk.full_text))
+        return found
+
+    return cut
+
+
 def theirs(cut: Callable[[str], list[Span]]) -> Callable[[Document], list[Cut]]:
     """A published chunker: spans of the bare text."""
 
@@ -142,11 +160,12 @@ def contenders(vectors: Vectors) -> dict[str, Callable[[Document], list[Cut]]]:
         found[f"recursive {size}/{overlap}"] = ours(lift(RecursiveChunker(chunk_size=size, chunk_overlap=overlap)))
     for size in (250, 200):
         found[f"published cluster {size}"] = theirs(lambda text, s=size: published.cluster(text, s, vectors))
-    for size in (1000, 800):
-        found[f"text {size} chars"] = ours(chunkers.text(size, size // 8))
-        found[f"structured {size} chars"] = ours(chunkers.structured(size, size // 8))
-        found[f"parent_child {size} chars"] = ours(chunkers.parent_child(6000, size, size // 8))
-        found[f"semantic {size} chars"] = ours(chunkers.semantic(dense=Known(vectors), max_chars=size))
+    found["text 1100/550 chars"] = ours(chunkers.text(1100, 550))
+    found["structured 1100/550 chars"] = ours(chunkers.structured(1100, 550))
+    found["structured 800/100 chars"] = ours(chunkers.structured(800, 100))
+    found["parent_child 1100, 400 chars"] = family(chunkers.parent_child(1100, 400, 0))
+    found["markdown 250"] = ours(lift(MarkdownChunker(chunk_size=250)))
+    found["semantic 800 chars"] = ours(chunkers.semantic(dense=Known(vectors), max_chars=800))
     return found
 
 
@@ -168,18 +187,14 @@ class Known:
 def evaluate(cuts: list[Cut], asked: list[Question], vectors: Vectors) -> list[Scores]:
     """The scores of every question over one chunking of everything."""
     rows = vectors([cut.text for cut in cuts])
-    ranked = np.argsort(-(vectors([question.text for question in asked]) @ rows.T), axis=1, kind="stable")[:, :TOP]
-    by_document: dict[str, list[Span]] = {}
-    for cut in cuts:
-        by_document.setdefault(cut.document, []).append(cut.span)
-    return [
-        score(
-            question.wanted,
-            [(cuts[row].document == question.document, cuts[row].span) for row in order],
-            by_document[question.document],
-        )
-        for question, order in zip(asked, ranked, strict=True)
-    ]
+    ranked = np.argsort(-(vectors([question.text for question in asked]) @ rows.T), axis=1, kind="stable")
+    places = dict.fromkeys((cut.document, cut.span) for cut in cuts)
+    scores = []
+    for question, order in zip(asked, ranked, strict=True):
+        best = dict.fromkeys((cuts[row].document, cuts[row].span) for row in order[: 20 * TOP])
+        retrieved = [(document == question.document, span) for document, span in list(best)[:TOP]]
+        scores.append(score(question.wanted, retrieved, [span for name, span in places if name == question.document]))
+    return scores
 
 
 def compare(results: dict[str, list[Scores]], measure: str, label: str) -> None:
@@ -210,7 +225,8 @@ def main() -> None:
     vectors, asked, sources = Vectors(args.cache), questions(), documents()
     print(f"florilege {florilege.__version__}, Python {platform.python_version()}, {vectors.embedder.space.identity}")
     print(f"{len(asked)} questions, {len(sources)} corpora, top {TOP}\n")
-    print(f"{'chunker':28} {'chunks':>6} {'chars':>6} {'recall':>7} {'prec.':>6} {'omega':>6} {'IoU':>6}")
+    columns = ("read", "chars", "tokens", "most", "recall", "prec.", "omega", "IoU")
+    print(f"{'chunker':28} " + " ".join(f"{column:>6}" for column in columns))
     results: dict[str, list[Scores]] = {}
     for name, cut in contenders(vectors).items():
         if not any(word in name for word in args.only):
@@ -219,11 +235,13 @@ def main() -> None:
         cuts = [item for document in sources.values() for item in cut(document)]
         results[name] = evaluate(cuts, asked, vectors)
         means = [100 * sum(column) / len(asked) for column in zip(*results[name], strict=True)]
-        size = sum(end - start for _, (start, end), _ in cuts) / len(cuts)
+        texts = {(cut.document, cut.span): sources[cut.document].content[slice(*cut.span)] for cut in cuts}
+        counts = [published.COUNT.count(text) for text in texts.values()]
+        sizes = f"{sum(map(len, texts.values())) / len(texts):6.0f} {sum(counts) / len(texts):6.0f} {max(counts):6}"
         cells = " ".join(f"{value:6.1f}" for value in means)
-        print(f"\r{name:28} {len(cuts):6} {size:6.0f}  {cells}   {time.perf_counter() - started:.0f} s", flush=True)
+        print(f"\r{name:28} {len(texts):6} {sizes} {cells}   {time.perf_counter() - started:.0f} s", flush=True)
     compare(results, "recall", "250/125")
-    compare(results, "iou", "200")
+    compare(results, "iou", " 200")
 
 
 if __name__ == "__main__":

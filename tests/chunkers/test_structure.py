@@ -81,12 +81,12 @@ def test_the_trail_is_shortened_from_the_outside() -> None:
     assert chunk.context == "… > Inner"
 
 
-def test_a_paragraph_marked_up_as_a_heading_takes_no_half_of_every_chunk() -> None:
+def test_a_paragraph_marked_up_as_a_heading_is_no_context() -> None:
     long = "A paragraph with a line of dashes under it. " * 20
-    made = document(part("text", "Body.", heading_path=(long, "Inner")))
+    made = document(part("text", "Body.", heading_path=(long, "Inner")), title=long)
     (chunk,) = chunkers.structured().chunk_document(made).chunks
-    assert chunk.context.endswith("… > Inner")
-    assert len(chunk.context) < 135
+    assert chunk.context == "Inner"
+    assert chunk.metadata["context_shortened"] is True
     assert chunk.provenance.headings == (long, "Inner")
 
 
