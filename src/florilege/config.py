@@ -44,6 +44,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from florilege.discovery import factory, names
 from florilege.model.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -119,7 +120,11 @@ class Config:
         if variable is not None:
             options["api_key"] = _secret(str(variable), self._where(where))
         made: Embedder = self._made(
-            options, where, _EMBEDDERS, lambda use: embed.minilm if use == "minilm" else getattr(adapters, use)
+            options,
+            where,
+            _EMBEDDERS,
+            lambda use: embed.minilm if use == "minilm" else getattr(adapters, use),
+            "florilege.embedders",
         )
         return made
 
@@ -176,21 +181,31 @@ class Config:
             if engine.get("use") == "judge" and "model" in engine:
                 engine["model"] = self.model(engine["model"])
             inner = f"{where}.engine"
-            options["engine"] = self._made(engine, inner, _ENGINES, lambda name: getattr(rerankers, name))
+            options["engine"] = self._made(
+                engine, inner, _ENGINES, lambda name: getattr(rerankers, name), "florilege.rerankers"
+            )
         elif "model" in options:
             options["model"] = self.model(options["model"])
         if isinstance(options.get("where"), str):
             options["where"] = _filter(options["where"])
-        return self._made(options, where, _STEPS, lambda name: getattr(retrieval, name))
+        return self._made(options, where, _STEPS, lambda name: getattr(retrieval, name), "florilege.steps")
 
-    def _made(self, given: Table, where: str, known: Iterable[str], find: Callable[[str], Callable[..., Any]]) -> Any:
-        """The component a table names, made with its other keys."""
+    def _made(
+        self,
+        given: Table,
+        where: str,
+        shipped: Iterable[str],
+        find: Callable[[str], Callable[..., Any]],
+        group: str | None = None,
+    ) -> Any:
+        """The component a table names, made with its other keys: a shipped one, or one installed under ``group``."""
         options = dict(given)
         name = options.pop("use", None)
+        known = [*shipped, *(names(group) if group is not None and name not in shipped else ())]
         if not isinstance(name, str) or name not in known:
             told = f"use = {name!r} is not one of {', '.join(known)}" if name is not None else "it has no 'use'"
             raise ConfigError(f"{self._where(where)}: {told}{_near(str(name), known)}")
-        make = find(name)
+        make = find(name) if name in shipped or group is None else factory(group, name)
         _check_keys(options, list(inspect.signature(make).parameters), self._where(where))
         try:
             return make(**options)

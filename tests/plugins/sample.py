@@ -136,3 +136,25 @@ class Duplicate(Bare):
 class Lying(Bare):
     def descriptors(self) -> Any:
         return ("pdf",)
+
+
+def make_embedder(size: int = 8) -> Any:
+    from florilege.testing import CountingEmbedder
+
+    return CountingEmbedder(dimensions=size, name="from-plugin")
+
+
+def make_store(url: str, **options: Any) -> Any:
+    from florilege.stores import SQLiteStore
+
+    return SQLiteStore(url.removeprefix("entry0://"), **options)
+
+
+def make_model(name: str, **options: Any) -> Any:
+    return lambda messages: f"{name} says so"
+
+
+def make_step(limit: int = 1) -> Any:
+    from florilege.retrieval import retrieval_step
+
+    return retrieval_step(id="firsts", kind="firsts", phase=("hits", "hits"))(lambda hits: hits[:limit])

@@ -11,6 +11,7 @@ import pytest
 import florilege
 from florilege import chunkers, discovery, plugins
 from florilege.apps.cli import main
+from florilege.config import load_config
 from florilege.indexing.sync import SyncPlan
 from florilege.ingest import load
 from florilege.ingest.reading import BUILTIN_READERS
@@ -18,6 +19,7 @@ from florilege.interfaces import Provider
 from florilege.isolation import WorkerPool
 from florilege.model.document import Document, Loaded
 from florilege.model.errors import ConfigError, Conflict, PluginError
+from florilege.models import named_model
 from tests.ingest.build import pdf, text_at
 from tests.plugins.conftest import Install
 
@@ -214,3 +216,23 @@ def test_the_command_tells_of_broken_and_clashing_providers(
     install("other-pdf", f"{SAMPLE}Duplicate")
     assert main(["plugins"]) == 3
     assert "other-pdf" in capsys.readouterr().err
+
+
+def test_factories_are_used_by_name(install: Install, tmp_path: Path) -> None:
+    for group in ("embedders", "stores", "models", "steps"):
+        target = f"{SAMPLE}make_{group.removesuffix('s')}"
+        install(f"some-{group}", target, group=f"florilege.{group}")
+    (tmp_path / "florilege.toml").write_text(
+        "[embedders.mine]\nuse = 'entry0'\nsize = 16\n"
+        "[recipes.short]\nsteps = [{ use = 'retrieve' }, { use = 'entry0', limit = 1 }]\n"
+    )
+    config = load_config(tmp_path)
+    embedder = config.embedder("mine")
+    assert embedder.space.identity.startswith("from-plugin/16/")
+    assert florilege.Context(id="x", embedder={"model": "entry0", "size": 4}).embedder.space.dimensions == 4  # type: ignore[union-attr]
+    assert named_model("entry0:oracle").generate([{"role": "user", "content": "?"}]).text == "oracle says so"
+    with florilege.open(f"entry0://{tmp_path}/store", dense=None) as corpus:
+        corpus.sync([Document(source_id=name, content="same words") for name in ("a", "b")])
+        assert len(config.recipe("short", corpus).retrieve("words")) == 1
+    with pytest.raises(ConfigError):
+        florilege.open("nowhere://x")

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
 
+from florilege.discovery import factory, names
 from florilege.model.errors import ConfigError
 from florilege.stores.sqlite.store import SQLiteStore
 
@@ -23,7 +24,8 @@ def open_store(
     read_only: bool = False,
     fields: Mapping[str, type | str] | None = None,
 ) -> SQLiteStore | PostgresStore:
-    """The store at a path, a ``sqlite:///path`` or a ``postgresql://`` URL.
+    """The store at a path, a ``sqlite:///path`` or a ``postgresql://`` URL, or a URL whose scheme is that of an entry
+    point under ``florilege.stores``.
 
     Options and errors are those of :class:`SQLiteStore` and :class:`PostgresStore`; ConfigError for a URL of a kind no
     installed store opens.
@@ -33,6 +35,9 @@ def open_store(
         url = urlsplit(text)
         if is_server(text):
             return postgres_store()(text, create=create, read_only=read_only, fields=fields)
+        if url.scheme in names("florilege.stores"):
+            made: Any = factory("florilege.stores", url.scheme)(text, create=create, read_only=read_only, fields=fields)
+            return made  # type: ignore[no-any-return]  # a third party's store keeps the contract by its own word
         if url.scheme != "sqlite" or url.netloc:
             raise ConfigError(
                 f"no store opens {url.scheme}:// URLs; give a path, sqlite:///path or postgresql://host/database",
