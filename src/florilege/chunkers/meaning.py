@@ -11,7 +11,7 @@ from typing import Any, Literal, get_args
 
 from florilege.chunkers.base import Fingerprinted, check_whole
 from florilege.chunkers.parts.passages import ContextLine, Passages, Slice, ladder
-from florilege.chunkers.parts.sections import Run, joined, runs
+from florilege.chunkers.parts.sections import Run, joined, runs, within
 from florilege.chunkers.segments import Boundary, Segment, grouped, segments, settled, similarities
 from florilege.chunkers.structure import StructuredChunker, numbered
 from florilege.interfaces.embedding import Embedder
@@ -160,16 +160,11 @@ class SemanticChunker(Fingerprinted):
         """Each boundary as a passage, cut where it is too long; what none covers as chunks of its own."""
         at = left_out = 0
         for boundary in [*boundaries, Boundary(len(document.content), len(document.content))]:
-            for run in found:
-                inside = run.between(at, boundary.start)
-                if inside and document.content[inside.start : inside.end].strip():
+            for inside in within(found, at, boundary.start):
+                if document.content[inside.start : inside.end].strip():
                     left_out += inside.end - inside.start
-                    whole = inside.kind != "table" or inside is run
-                    yield from [
-                        _told(chunk, "unassigned")
-                        for chunk in self._structured().cut(document, inside if whole else replace(inside, kind="text"))
-                    ]
-            touched = [part for run in found if (part := run.between(boundary.start, boundary.end))]
+                    yield from [_told(chunk, "unassigned") for chunk in self._structured().cut(document, inside)]
+            touched = within(found, boundary.start, boundary.end)
             if touched:
                 yield from self._passage(document, joined(touched), boundary)
             at = boundary.end

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from florilege.chunkers.base import Fingerprinted, check_flag, check_whole
 from florilege.chunkers.parts.passages import ContextLine, Passages, pack
-from florilege.chunkers.parts.sections import Run, joined, runs
+from florilege.chunkers.parts.sections import Run, joined, runs, within
 from florilege.chunkers.parts.tables import row_slices, table_chunks
 from florilege.chunkers.structure import StructuredChunker, numbered
 from florilege.model.chunk import Chunk, Chunking, ParentChunk, ParentRef
@@ -80,8 +80,8 @@ class ParentChildChunker(Fingerprinted):
             return
         for parent in passages.exact(pack(document.content, whole, self.parent_max_chars, 0)):
             span = parent.provenance.source_spans[0]
-            inside = [run.between(span.start, span.end) for run in group]
-            yield parent, [child for run in inside if run for child in self._child_chunker().cut(document, run)]
+            inside = within(group, span.start, span.end)
+            yield parent, [child for run in inside for child in self._child_chunker().cut(document, run)]
 
     def _table_families(self, document: Document, run: Run, passages: Passages) -> Iterator[tuple[Chunk, list[Chunk]]]:
         parents = table_chunks(passages, None)

@@ -7,7 +7,8 @@ so an edit never moves a cut outside the run it falls in.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise, takewhile
 
@@ -38,14 +39,17 @@ class Run:
         return self.lead == self.end
 
     def between(self, start: int, end: int) -> Run | None:
-        """What of the run lies in [start, end); None when nothing does."""
+        """What of the run lies in [start, end), None when nothing does; some of a table is text."""
         if end <= self.start or start >= self.end:
             return None
         if start <= self.start and self.end <= end:
             return self
-        parts = [part for part in self.parts if part.span.end > start and part.span.start < end]
+        first = bisect_right(self.parts, start, key=_end_of)
+        parts = self.parts[first : bisect_left(self.parts, end, key=_start_of)]
         start = max(start, self.start)
-        return replace(self, start=start, end=min(end, self.end), lead=max(start, min(self.lead, end)), parts=parts)
+        lead = max(start, min(self.lead, end))
+        kind = "text" if self.kind == "table" else self.kind
+        return replace(self, kind=kind, start=start, end=min(end, self.end), lead=lead, parts=parts)
 
 
 def runs(document: Document, *, merge_pages: bool = False) -> list[Run]:
@@ -61,6 +65,21 @@ def runs(document: Document, *, merge_pages: bool = False) -> list[Run]:
         return [Run("narrative", 0, len(content), 0, ())]
     _close_gaps(content, found)
     return found
+
+
+def within(found: Sequence[Run], start: int, end: int) -> list[Run]:
+    """What of these runs, which are in order, lies in [start, end)."""
+    first = bisect_right(found, start, key=_end_of)
+    past = bisect_left(found, end, key=_start_of)
+    return [inside for run in found[first:past] if (inside := run.between(start, end))]
+
+
+def _start_of(stretch: Part | Run) -> int:
+    return stretch.span.start if isinstance(stretch, Part) else stretch.start
+
+
+def _end_of(stretch: Part | Run) -> int:
+    return stretch.span.end if isinstance(stretch, Part) else stretch.end
 
 
 def joined(group: list[Run]) -> Run:
