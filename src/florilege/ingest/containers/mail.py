@@ -12,13 +12,13 @@ from florilege.model.document import Failed
 
 _TAKERS = {
     "message/rfc822": NamedReader(
-        "eml_attachments", "1", ("message/rfc822",), "florilege.ingest.readers.eml:EmlAttachments"
+        "eml_attachments", "1", ("message/rfc822",), "florilege.ingest.mail.eml:EmlAttachments"
     ),
     "application/vnd.ms-outlook": NamedReader(
         "msg_attachments",
         "1",
         ("application/vnd.ms-outlook",),
-        "florilege.ingest.readers.msg:MsgAttachments",
+        "florilege.ingest.mail.msg:MsgAttachments",
         needs="oxmsg",
         extra="msg",
     ),

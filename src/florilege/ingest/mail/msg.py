@@ -6,9 +6,9 @@ import base64
 import io
 from typing import Any
 
+from florilege.ingest.mail.eml import add_html, add_text
 from florilege.ingest.readers.assembly import Assembly, squeeze
 from florilege.ingest.readers.decode import decode
-from florilege.ingest.readers.eml import add_html, add_text
 from florilege.interfaces.sources import ReadResult
 
 
