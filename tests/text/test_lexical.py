@@ -7,13 +7,13 @@ import subprocess
 import sys
 import unicodedata
 from concurrent.futures import ThreadPoolExecutor
-from time import process_time
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from florilege.model.errors import ConfigError
+from florilege.testing.timing import assert_linear
 from florilege.text.lexical import MAX_TERM_CHARS, Analyzer, fold
 
 ANALYZER = Analyzer()
@@ -131,11 +131,5 @@ def test_hash_seed_changes_nothing() -> None:
     "unit", ["a.b", "_", "aB", "1,234,", "'", "é", "e\u0301", "ก\u0e34", "-a", "1_", "\u0301", "x’", "梅"]
 )
 def test_hostile_runs_stay_linear(unit: str) -> None:
-    def seconds(count: int) -> float:
-        started = process_time()
-        PLAIN.analyze(unit * count)
-        return process_time() - started
-
-    seconds(100)
-    small, large = min(seconds(20_000) for _ in range(3)), min(seconds(160_000) for _ in range(2))
-    assert large < 32 * small + 0.05
+    PLAIN.analyze(unit * 100)
+    assert_linear(lambda count: PLAIN.analyze(unit * count), 20_000, 160_000)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import time
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
+from florilege.testing.timing import assert_linear
 from florilege.text.markdown import MarkdownBlock, scan, split_row
 
 _ORACLE_KINDS = {
@@ -157,11 +156,8 @@ def test_spans_are_ordered_and_leave_out_only_blanks(lines: list[str]) -> None:
      "\n", "  ", "[", "<!--\n", "-->", "a\n", "    a\n", "|", "*", "- ", "\\|", "---\na: b\n", "<x y=z "],
 )  # fmt: skip
 def test_time_grows_with_the_text_and_no_faster(unit: str) -> None:
-    def seconds(size: int) -> float:
+    def run(size: int) -> None:
         text = unit * (size // len(unit))
-        started = time.process_time()
         assert sum(1 for _ in scan(text)) > 0 or not text.strip()
-        return time.process_time() - started
 
-    small = max(min(seconds(100_000) for _ in range(2)), 0.005)
-    assert seconds(800_000) < 8 * small * 4
+    assert_linear(run, 100_000, 800_000)

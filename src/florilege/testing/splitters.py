@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from itertools import accumulate
-from time import process_time
 from typing import Any, ClassVar
 
 import pytest
@@ -22,6 +21,7 @@ from hypothesis import strategies as st
 
 from florilege.model.errors import ConfigError
 from florilege.testing.strategies import nasty_texts, prose
+from florilege.testing.timing import assert_linear
 from florilege.text.graphemes import clusters
 
 _INHERITED = settings(suppress_health_check=list(HealthCheck))
@@ -130,9 +130,7 @@ class SplitterTests:
     def test_time_is_linear(self, unit: str) -> None:
         splitter = self.make_splitter(128, 16 if self.supports_overlap else 0)
         splitter.split(unit * 64)
-        small, large = unit * (8_000 // len(unit)), unit * (128_000 // len(unit))
-        quick = min(_seconds(splitter, small) for _ in range(3))
-        assert _seconds(splitter, large) < 16 * 6 * max(quick, 0.002)
+        assert_linear(lambda size: splitter.split(unit * (size // len(unit))), 8_000, 128_000, slack=6, floor=0.002)
 
     @pytest.mark.parametrize("value", [0, -1, 2.5, float("nan"), "3", True, None])
     def test_sizes_are_checked(self, value: Any) -> None:
@@ -146,9 +144,3 @@ class SplitterTests:
             pytest.skip("this splitter has no overlap")
         with pytest.raises(ConfigError, match=self.overlap_option):
             self.make_with(**{self.overlap_option: value})
-
-
-def _seconds(splitter: Any, text: str) -> float:
-    start = process_time()
-    splitter.split(text)
-    return process_time() - start

@@ -46,24 +46,23 @@ class Namer:
         self._sparse = sparse
         self._known: dict[int, tuple[str, str, bool, bool] | None] = {}
 
-    def matching_rows(self, rows: Sequence[int]) -> set[int]:
-        """Which of these rows match."""
+    def ranked(self, rows: Sequence[int], scores: Sequence[float], *, sparse: bool = False) -> list[Candidate]:
+        """Candidates of those of these rows that match, in total order; ``sparse``: that have a sparse vector too.
+
+        The postings of sparse vectors say nothing of when they came: the snapshot may be older than they are.
+        """
         new = [row for row in rows if row not in self._known]
         if new:
             self._known.update(dict.fromkeys(new))
             self._known.update(self.matching.named(new, self._space, self._sparse))
-        return {row for row in rows if self._known[row] is not None}
-
-    def ranked(self, rows: Sequence[int], scores: Sequence[float], depth: int) -> list[Candidate]:
-        """Candidates of matching rows in total order, the best ``depth``."""
         found = []
         for row, score in zip(rows, scores, strict=True):
             known = self._known[row]
-            if known is not None:
-                source_id, chunk_id, dense, sparse = known
-                found.append(Candidate(row, unescape(source_id), unescape(chunk_id), score, dense, sparse))
+            if known is not None and (known[3] or not sparse):
+                source_id, chunk_id, *has = known
+                found.append(Candidate(row, unescape(source_id), unescape(chunk_id), score, *has))
         found.sort(key=lambda item: (-item.score, item.source_id, item.chunk_id))
-        return found[:depth]
+        return found
 
 
 def lexical(connection: Connection, namer: Namer, terms: Sequence[int], totals: Totals, depth: int) -> list[Candidate]:
@@ -100,7 +99,7 @@ def sparse(
         product: Floats = weights[term] * postings["weight"].astype(np.float64)
         return product
 
-    return _best(namer, *_sums(_read(connection, list(terms), WEIGHT), values, terms), depth)
+    return _best(namer, *_sums(_read(connection, list(terms), WEIGHT), values, terms), depth, sparse=True)
 
 
 def _read(connection: Connection, terms: Sequence[int], kind: np.dtype[Any]) -> dict[int, npt.NDArray[Any]]:
@@ -134,7 +133,9 @@ def _sums(
     return (hits + low if every is None else every[hits]), sums[hits].astype(np.float32)
 
 
-def _best(namer: Namer, rows: Ints, scores: npt.NDArray[np.float32], depth: int) -> list[Candidate]:
+def _best(
+    namer: Namer, rows: Ints, scores: npt.NDArray[np.float32], depth: int, *, sparse: bool = False
+) -> list[Candidate]:
     """The ``depth`` best of the rows that match, ties ordered by names."""
     few = namer.matching.rows
     if few is not None:
@@ -147,9 +148,9 @@ def _best(namer: Namer, rows: Ints, scores: npt.NDArray[np.float32], depth: int)
             cut = float(np.partition(scores, len(scores) - size)[len(scores) - size])
         top = scores >= cut
         candidates = rows[top].tolist()
-        there = namer.matching_rows(candidates)
-        if len(there) >= depth or len(candidates) == len(rows):
-            return namer.ranked(candidates, scores[top].tolist(), depth)
+        found = namer.ranked(candidates, scores[top].tolist(), sparse=sparse)
+        if len(found) >= depth or len(candidates) == len(rows):
+            return found[:depth]
         size *= 4
 
 
@@ -183,5 +184,4 @@ def dense(connection: Connection, namer: Namer, space: int, query: Floats, depth
     )
     half = decode_halves([vectors[row] for row in rows], len(query))
     scores = (half.astype(np.float64) @ query).astype(np.float32)
-    namer.matching_rows(rows)
-    return namer.ranked(rows, scores.tolist(), depth)
+    return namer.ranked(rows, scores.tolist())[:depth]
