@@ -25,9 +25,12 @@ _UNSPACED = (
 )
 _CLOSING = "\"'*_`)\\]}»«›‹”“’‘‛‟〉》」』】〕〗〙〛〞〟﴾﹂﹄﹚﹜﹞）］｝｠｣"
 _MARK = re.compile(f"[{_SPACED}{_UNSPACED}{_CLOSING}]")
+# Begins with one class of characters, which the regular expression engine skips to by itself.
 _END = re.compile(
-    f"([{_SPACED}]++)(?:[{_CLOSING}]*+(?=\\s|\\Z)|[{_UNSPACED}][{_UNSPACED}{_SPACED}]*+[{_CLOSING}]*+)"
-    f"|[{_UNSPACED}][{_UNSPACED}{_SPACED}]*+(?!\\d)[{_CLOSING}]*+"
+    f"[{_SPACED}{_UNSPACED}](?:"
+    f"(?<=[{_SPACED}])[{_SPACED}]*+"
+    f"(?:[{_CLOSING}]*+(?=\\s|\\Z)|[{_UNSPACED}][{_UNSPACED}{_SPACED}]*+[{_CLOSING}]*+)"
+    f"|(?<=[{_UNSPACED}])[{_UNSPACED}{_SPACED}]*+(?!\\d)[{_CLOSING}]*+)"
 )
 _SPACE = re.compile(r"\s*+")
 # A line of more than this many spaces is not looked through for the blank line it may be.
@@ -71,6 +74,11 @@ def _holds(text: str, dot: int, after: int) -> bool:
     return not following.isupper() or (dotted and word != folded)
 
 
+def _lone(text: str, at: int) -> bool:
+    """Whether a single full stop stands at ``at``, no other terminator of its kind behind it."""
+    return text[at] == "." and text[at + 1] not in _SPACED
+
+
 def full_stop_ends(text: str, dot: int) -> bool:
     """Whether the single full stop at ``dot``, white space behind it, ends a sentence."""
     return not _holds(text, dot, dot + 1)
@@ -85,7 +93,7 @@ def _mark_ends(text: str, start: int, end: int) -> list[int]:
         after = match.end()
         if after > end:
             break
-        if after <= start or (match[1] == "." and after < len(text) and _holds(text, match.start(), after)):
+        if after <= start or (after < len(text) and _lone(text, match.start()) and _holds(text, match.start(), after)):
             continue
         ends.append(after)
     return ends
