@@ -47,10 +47,11 @@ _CLINGING = (
     r"\u0e31\u0e34-\u0e3a\u0e47-\u0e4e\u0eb1\u0eb4-\u0ebc\u0ec8-\u0ece\u102b-\u103e\u1056-\u1059\u105e-\u1060"
     r"\u1062-\u1064\u1067-\u106d\u1071-\u1074\u1082-\u108d\u108f\u109a-\u109d\uaa7b-\uaa7d\u17b4-\u17d3\u3099\u309a"
 )
-_LETTERS = rf"[^\W{_PAIRED}]+(?:[{_MARKS}]+[^\W{_PAIRED}]*)*"
+# Nothing here is ever given back, so no quantifier keeps a way back.
+_LETTERS = rf"[^\W{_PAIRED}]++(?:[{_MARKS}]++[^\W{_PAIRED}]*+)*+"
 
 # At most eight joined pieces make one word, so a run of joints costs no more than its length.
-_ASCII_WORD = re.compile(r"[A-Za-z0-9_]+(?:[.'\-,][A-Za-z0-9_]+){0,7}")
+_ASCII_WORD = re.compile(r"[A-Za-z0-9_]++(?:[.'\-,][A-Za-z0-9_]++){0,7}+")
 _JOINTS = re.compile(r"[_.'’·‐‑\-]+")
 # A joint between two digits stays: v1.2 is not v12.
 _LOOSE_JOINTS = re.compile(r"(?<![0-9])[_.'’·‐‑\-]+|[_.'’·‐‑\-]+(?![0-9])")
@@ -90,7 +91,7 @@ _Stemmers = Mapping[tuple[str, str], Callable[[str], str]]
 
 @cache
 def _general_word() -> re.Pattern[str]:
-    return re.compile(rf"[{_PAIRED}]+|{_LETTERS}(?:[.'’·‐‑\-,]{_LETTERS}){{0,7}}")
+    return re.compile(rf"[{_PAIRED}]++|{_LETTERS}(?:[.'’·‐‑\-,]{_LETTERS}){{0,7}}+")
 
 
 def fold(text: str) -> str:
