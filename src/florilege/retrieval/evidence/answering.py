@@ -14,7 +14,7 @@ from florilege.model.ledger import Usage
 from florilege.models import CheckedModel, field_of, json_of, object_schema
 from florilege.retrieval.evidence.records import CitationReport, GroundedAnswer
 from florilege.retrieval.evidence.session import CITING, Session
-from florilege.retrieval.steps.excerpts import Relevance
+from florilege.retrieval.passages.relevance import Relevance
 from florilege.text.fences import Fence
 
 _SCHEMA = object_schema(

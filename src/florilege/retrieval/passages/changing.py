@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import fields
 from functools import cache
+from operator import attrgetter
 from typing import Any
 
 from florilege.model.hit import Hit
@@ -12,8 +14,10 @@ _set = object.__setattr__
 
 
 @cache
-def _names(kind: type) -> tuple[str, ...]:
-    return tuple(item.name for item in fields(kind))
+def _slots(kind: type) -> tuple[Callable[[Any], tuple[Any, ...]], tuple[Callable[[Any, Any], None], ...]]:
+    """What reads all fields of a record of ``kind`` at once, and what writes each."""
+    names = [item.name for item in fields(kind)]
+    return attrgetter(*names), tuple([getattr(kind, name).__set__ for name in names])
 
 
 def changed(hit: Hit, *, provenance: dict[str, Any] | None = None, **changes: Any) -> Hit:
@@ -27,6 +31,9 @@ def changed(hit: Hit, *, provenance: dict[str, Any] | None = None, **changes: An
 def _copied(record: Any, changes: dict[str, Any]) -> Any:
     kind: type = type(record)
     made: Any = object.__new__(kind)
-    for name in _names(kind):
-        _set(made, name, changes[name] if name in changes else getattr(record, name))
+    values, writers = _slots(kind)
+    for write, value in zip(writers, values(record), strict=True):
+        write(made, value)
+    for name, value in changes.items():
+        _set(made, name, value)
     return made

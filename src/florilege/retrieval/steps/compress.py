@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from florilege.interfaces.models import Message
 from florilege.model.errors import ModelError, RecipeError
@@ -13,9 +13,10 @@ from florilege.models import CheckedModel, as_model, field_of, json_of, object_s
 from florilege.retrieval.excerpt import excerpt
 from florilege.retrieval.passages.changing import changed
 from florilege.retrieval.passages.placing import inside, pieces, source_spans
-from florilege.retrieval.passages.rendering import SEPARATOR, block, header, render
+from florilege.retrieval.passages.relevance import Candidate, Relevance, Stretch, costs, read
+from florilege.retrieval.passages.rendering import SEPARATOR, header, render
 from florilege.retrieval.steps.base import REFINES, Call, Step, Work
-from florilege.retrieval.steps.excerpts import Candidate, Relevance, Stretch, assembled, choose, measured
+from florilege.retrieval.steps.excerpts import assembled, choose
 from florilege.text.fences import NOTICE, Fence
 from florilege.text.quotes import Quotable
 from florilege.text.tokens import Tokenizer, tokenizer
@@ -71,8 +72,7 @@ class CompressToBudget(Step):
         """Cut, best hits first."""
         chosen = _by_model(work.hits, call) if self.strategy == "model" else None
         budget = _Budget(self.tokens, tokenizer(self.tokenizer), call.request.text, chosen)
-        hits = budget.spend(work.hits)
-        call.facts["tokens"] = budget.total(hits)
+        hits, call.facts["tokens"] = budget.spend(work.hits)
         dropped = len(work.hits) - len(hits)
         if dropped:
             call.facts["dropped"] = dropped
@@ -105,6 +105,20 @@ def compress_to_budget(
     return CompressToBudget(id=id, tokens=tokens, strategy=strategy, tokenizer=tokenizer, model=bound)
 
 
+class _Portion(NamedTuple):
+    """What is kept of a hit: stretches of the text it is cut from, and the tokens of its block."""
+
+    hit: Hit
+    text: str
+    stretches: Sequence[Stretch]
+    content: str
+    cost: int
+
+    @property
+    def complete(self) -> bool:
+        return self.content == self.text
+
+
 class _Budget:
     """Tokens, and how they are dealt out."""
 
@@ -117,45 +131,41 @@ class _Budget:
         self._texts: list[str] = []
         self._measured: dict[HitKey, list[tuple[Candidate, int]]] = {}
 
-    def total(self, hits: Sequence[Hit]) -> int:
-        """The tokens of the hits as they are rendered."""
-        return self._counter.count(render(hits)) if hits else 0
+    def spend(self, hits: Sequence[Hit]) -> tuple[list[Hit], int]:
+        """The hits that fit, cut where they must be, and the tokens they take as they are rendered.
 
-    def spend(self, hits: Sequence[Hit]) -> list[Hit]:
-        """The hits that fit, cut where they must be. What is left at the end goes to those that were cut, in order."""
+        What is left at the end goes to those that were cut, in order.
+        """
         self._texts = [_whole(hit) for hit in hits]
-        kept: list[Hit] = []
-        originals: list[Hit] = []
+        portions: list[_Portion] = []
         left = self._tokens
         for hit in hits:
             share = min(left, max(left // _SHARE, self._tokens // _FLOOR))
-            made = self._fitted(hit, len(kept) + 1, share)
-            if made is not None:
-                kept.append(made)
-                originals.append(hit)
-                left -= self._block_cost(made, len(kept))
-        if hits and not kept:
-            made = self._fitted(hits[0], 1, self._tokens)
-            kept = [] if made is None else [made]
-        for place, hit in enumerate(originals):
-            compression = kept[place].provenance.compression
-            if left > 0 and compression is not None and not compression["complete"]:
-                left += self._block_cost(kept[place], place + 1)
-                kept[place] = self._fitted(hit, place + 1, left) or kept[place]
-                left -= self._block_cost(kept[place], place + 1)
-        while kept and self.total(kept) > self._tokens:  # tokens of a whole may outnumber those of its parts
-            kept.pop()
-        return kept
+            portion = self._portion(hit, len(portions) + 1, share)
+            if portion is not None:
+                portions.append(portion)
+                left -= portion.cost
+        if hits and not portions:
+            portion = self._portion(hits[0], 1, self._tokens)
+            portions = [] if portion is None else [portion]
+        for place, portion in enumerate(portions):
+            if self._may_grow(portion, left):
+                left += portion.cost
+                portions[place] = self._portion(portion.hit, place + 1, left) or portion
+                left -= portions[place].cost
+        kept = [self._cut(portion) for portion in portions]
+        while kept and (total := self._counter.count(render(kept))) > self._tokens:
+            kept.pop()  # tokens of a whole may outnumber those of its parts
+        return kept, total if kept else 0
 
-    def _block_cost(self, hit: Hit, number: int) -> int:
-        return self._counter.count(block(number, hit) + SEPARATOR)
-
-    def _fitted(self, hit: Hit, number: int, allowed: int) -> Hit | None:
-        """``hit`` in at most ``allowed`` tokens with its header, or None when nothing of it fits."""
+    def _portion(self, hit: Hit, number: int, allowed: int) -> _Portion | None:
+        """As much of ``hit`` as fits ``allowed`` tokens with its header, or None when nothing of it does."""
         text = _whole(hit)
         head = header(number, hit)
-        if self._chosen is None and self._counter.count(f"{head}\n{text}{SEPARATOR}") <= allowed:
-            return self._cut(hit, text, [(0, len(text))])
+        if self._chosen is None:
+            cost = self._counter.count(f"{head}\n{text}{SEPARATOR}")
+            if cost <= allowed:
+                return _Portion(hit, text, [(0, len(text))], text, cost)
         room = allowed - self._counter.count(f"{head}\n{SEPARATOR}")
 
         def shrink(stretch: Stretch, size: int) -> Stretch:
@@ -163,31 +173,45 @@ class _Budget:
             return stretch[0] + found.start, stretch[0] + found.end
 
         stretches = choose(text, self._candidates(hit), room, self._counter, shrink) if room > 0 else []
-        return self._cut(hit, text, stretches) if stretches else None
+        if not stretches:
+            return None
+        content = assembled(text, stretches)
+        return _Portion(hit, text, stretches, content, self._counter.count(f"{head}\n{content}{SEPARATOR}"))
+
+    def _may_grow(self, portion: _Portion, left: int) -> bool:
+        """Whether ``left`` tokens more could be of use: for a further sentence, or for more of the only one."""
+        if left <= 0 or portion.complete:
+            return False
+        least = min([cost for _, cost in self._candidates(portion.hit)])
+        return left >= least or portion.cost < least
 
     def _candidates(self, hit: Hit) -> list[tuple[Candidate, int]]:
+        """What may be kept of ``hit``, with its cost, the weightiest first."""
         found = self._measured.get(hit.key)
         if found is None:
             text = _whole(hit)
             if self._chosen is not None:
                 candidates = self._chosen[hit.key]
+                tokens = costs(text, [(start, end) for start, end, _ in candidates], self._counter)
             else:
                 self._relevance = self._relevance or Relevance(self._query, self._texts)
                 candidates = self._relevance.candidates(text)
-            found = self._measured[hit.key] = measured(text, candidates, self._counter)
+                tokens = read(text).costs(self._counter)
+            pairs = zip(candidates, tokens, strict=True)
+            found = self._measured[hit.key] = sorted(pairs, key=lambda pair: (-pair[0].weight, pair[0].start))
         return found
 
-    def _cut(self, hit: Hit, text: str, stretches: Sequence[Stretch]) -> Hit:
-        content = assembled(text, stretches)
+    def _cut(self, portion: _Portion) -> Hit:
+        hit = portion.hit
         compression = {
             "strategy": "extractive" if self._chosen is None else "model",
             "basis": "chunk" if hit.passage is None else hit.passage.kind,
-            "tokens": self._counter.count(content),
-            "complete": content == text,
-            "excerpts": _places(hit, text, stretches),
+            "tokens": self._counter.count(portion.content),
+            "complete": portion.complete,
+            "excerpts": _places(hit, portion.text, portion.stretches),
         }
         chunk = hit.text_for("citation")
-        return changed(hit, content=content, chunk_content=chunk, provenance={"compression": compression})
+        return changed(hit, content=portion.content, chunk_content=chunk, provenance={"compression": compression})
 
 
 def _whole(hit: Hit) -> str:

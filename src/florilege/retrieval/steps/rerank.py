@@ -46,8 +46,7 @@ class Rerank(Step):
         ranking = call.rerank(self.engine, call.request.text, [_passage(hit) for hit in work.hits])
         for warning in getattr(ranking, "warnings", ()):
             call.warn(warning)
-        hits = self._ordered(work.hits, self._scores(ranking, len(work.hits), call), call)
-        return replace(work, hits=tuple(hits[: self.top_k]))
+        return replace(work, hits=tuple(self._ordered(work.hits, self._scores(ranking, len(work.hits), call), call)))
 
     def _scores(self, ranking: Reranking, count: int, call: Call) -> dict[int, float]:
         """Scores by place; those of unknown or repeated places are dropped, with a warning."""
@@ -70,15 +69,15 @@ class Rerank(Step):
     def _ordered(self, hits: Sequence[Hit], scores: dict[int, float], call: Call) -> list[Hit]:
         if not scores:
             call.warn(f"{self.id}: no hit was scored; the order stays")
-            return list(hits)
-        name = f"rag.reranker:{self.engine.name}"
-        judged = [_scored(hits[place], score, name) for place, score in scores.items()]
-        judged.sort(key=lambda hit: hit.order)
+            return list(hits[: self.top_k])
+        places = sorted(scores, key=lambda place: (-scores[place], *hits[place].key))
         rest = [hit for place, hit in enumerate(hits) if place not in scores]
         if rest:
             call.warn(f"{self.id}: {len(rest)} of {len(hits)} hits were not scored; they follow in their old order")
-        below = judged[-1].score
-        for hit in rest:
+        name = f"rag.reranker:{self.engine.name}"
+        judged = [_scored(hits[place], scores[place], name) for place in places[: self.top_k]]
+        below = scores[places[-1]]
+        for hit in rest[: None if self.top_k is None else self.top_k - len(judged)]:
             below = math.nextafter(below, -math.inf)  # keeps scores falling, so that order and score agree
             judged.append(changed(hit, score=below))
         return judged
