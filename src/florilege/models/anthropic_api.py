@@ -10,7 +10,8 @@ from florilege.concurrency import resolve
 from florilege.interfaces.models import Generation, Message
 from florilege.models.calling import CheckedModel
 from florilege.models.judge import JudgeReranker
-from florilege.models.vendor import Price, library, named, translated, usage_of
+from florilege.models.vendor import Price, called, named, translated, usage_of
+from florilege.vendors import client as made_client
 
 _TOOL = "answer"
 
@@ -19,7 +20,7 @@ class AnthropicAdapter:
     """See :func:`anthropic`."""
 
     def __init__(self, client: Any, model: str | None, max_tokens: int, price: Price | None) -> None:
-        self.client = library("anthropic", "anthropic").Anthropic() if client is None else client
+        self.client = made_client("anthropic", "Anthropic", "ANTHROPIC_API_KEY", {}) if client is None else client
         self.model = model
         self.max_tokens = max_tokens
         self.price = price
@@ -33,7 +34,7 @@ class AnthropicAdapter:
         if schema is not None:
             options["tools"] = [{"name": _TOOL, "description": "Give the answer.", "input_schema": dict(schema)}]
             options["tool_choice"] = {"type": "tool", "name": _TOOL}
-        with translated(f"anthropic model {chosen!r}"):
+        with translated(called("anthropic", chosen, self.client)):
             answer = resolve(self.client.messages.create(model=chosen, **options))
             parsed = next((block.input for block in answer.content if block.type == "tool_use"), None)
             text = "".join(block.text for block in answer.content if block.type == "text")
@@ -46,7 +47,7 @@ class AnthropicAdapter:
         """The message's text in pieces as they come. Needs a synchronous client."""
         chosen = named(model, self.model, "anthropic")
         with (
-            translated(f"anthropic model {chosen!r}"),
+            translated(called("anthropic", chosen, self.client)),
             self.client.messages.stream(model=chosen, **self._options(messages)) as stream,
         ):
             yield from stream.text_stream

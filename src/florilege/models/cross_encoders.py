@@ -9,7 +9,8 @@ from typing import Any
 from florilege.interfaces.models import Reranking, Scored
 from florilege.model.errors import ConfigError, ModelError
 from florilege.model.ledger import Usage
-from florilege.models.vendor import library, translated
+from florilege.models.vendor import translated
+from florilege.vendors import library
 
 
 class CrossEncoderReranker:

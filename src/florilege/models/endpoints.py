@@ -11,7 +11,8 @@ from florilege.concurrency import resolve
 from florilege.interfaces.models import Reranking, Scored
 from florilege.model.errors import ConfigError, ModelError
 from florilege.model.ledger import Usage
-from florilege.models.vendor import secret, translated
+from florilege.models.vendor import translated
+from florilege.vendors import secret
 
 _MOST = 1 << 24  # bytes of an answer; ten thousand scores are under one megabyte
 

@@ -10,7 +10,7 @@ from florilege.model.errors import ConfigError
 from florilege.models.anthropic_api import anthropic
 from florilege.models.calling import CheckedModel, as_model
 from florilege.models.openai_api import openai
-from florilege.models.vendor import library, secret
+from florilege.vendors import client, secret
 
 
 def named_model(
@@ -40,22 +40,11 @@ def named_model(
 
 
 def _openai(name: str, options: dict[str, Any]) -> CheckedModel:
-    return openai(_client("openai", "OpenAI", options)).retrieval_model(name)
+    return openai(client("openai", "OpenAI", "OPENAI_API_KEY", options)).retrieval_model(name)
 
 
 def _anthropic(name: str, options: dict[str, Any]) -> CheckedModel:
-    return anthropic(_client("anthropic", "Anthropic", options)).retrieval_model(name)
-
-
-def _client(module: str, kind: str, options: dict[str, Any]) -> Any:
-    make = getattr(library(module, module), kind)
-    try:
-        return make(**options)
-    except Exception as error:
-        raise ConfigError(
-            f"{module}: no client could be made; is its API key in the environment? ({type(error).__name__})",
-            code="missing_secret",
-        ) from error
+    return anthropic(client("anthropic", "Anthropic", "ANTHROPIC_API_KEY", options)).retrieval_model(name)
 
 
 _ADAPTERS: dict[str, Callable[[str, dict[str, Any]], CheckedModel]] = {"openai": _openai, "anthropic": _anthropic}

@@ -1,15 +1,14 @@
-"""What adapters over vendors' libraries share: prices, imports, and their exceptions as ours."""
+"""What adapters over vendors' libraries share: prices, names, and their exceptions as ours."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from importlib import import_module
 from typing import Any, NamedTuple
 
 from florilege.model.errors import ConfigError, ModelError
 from florilege.model.ledger import Usage
+from florilege.vendors import failure
 
 
 class Price(NamedTuple):
@@ -31,14 +30,6 @@ def usage_of(tokens_in: int | None, tokens_out: int | None, price: Price | None)
     return Usage(calls=1, tokens=sum(counts)) if price is None else price.usage(*counts)
 
 
-def library(name: str, extra: str) -> Any:
-    """The vendor's library; ConfigError names the extra that brings it."""
-    try:
-        return import_module(name)
-    except ImportError as error:
-        raise ConfigError(f"{name} is not installed: pip install 'florilege[{extra}]'", code="missing_extra") from error
-
-
 @contextmanager
 def translated(what: str) -> Iterator[None]:
     """Whatever a vendor's client raises, as a ModelError; its message, which may repeat the prompt, is not kept."""
@@ -47,12 +38,14 @@ def translated(what: str) -> Iterator[None]:
     except (ModelError, ConfigError):
         raise
     except Exception as error:
-        status = getattr(error, "status_code", None)
-        kind = type(error).__name__
-        retryable = status in (408, 409, 429) or (isinstance(status, int) and status >= 500)
-        retryable = retryable or "Timeout" in kind or "Connect" in kind or isinstance(error, (TimeoutError, OSError))
-        told = f"{kind}, status {status}" if isinstance(status, int) else kind
-        raise ModelError(f"{what} failed: {told}", retryable=retryable) from error
+        failed = failure(error)
+        raise ModelError(f"{what} failed: {failed.told}", retryable=failed.retryable) from error
+
+
+def called(adapter: str, model: str, client: Any) -> str:
+    """What errors call a model: its adapter, its name, and the host that ``client`` asks."""
+    host = getattr(getattr(client, "base_url", None), "netloc", b"")
+    return f"{adapter} model {model!r}" + (f" at {host.decode()}" if isinstance(host, bytes) and host else "")
 
 
 def named(model: str | None, default: str | None, what: str) -> str:
@@ -61,10 +54,3 @@ def named(model: str | None, default: str | None, what: str) -> str:
     if not chosen:
         raise ConfigError(f"{what}: no model named; give model= to the call or to the adapter")
     return chosen
-
-
-def secret(variable: str, what: str) -> str:
-    """What the environment holds under ``variable``; ConfigError when it holds nothing."""
-    if not os.environ.get(variable):
-        raise ConfigError(f"{what}: the environment variable {variable} is not set", code="missing_secret")
-    return os.environ[variable]

@@ -6,9 +6,9 @@ from typing import Any, NamedTuple
 
 from florilege.concurrency import resolve
 from florilege.embed.adapters.client import Answer, ClientEmbedder
-from florilege.embed.adapters.errors import library
 from florilege.interfaces.embedding import Task
 from florilege.model.errors import ConfigError
+from florilege.vendors import client as made_client
 
 
 class _Model(NamedTuple):
@@ -60,12 +60,15 @@ def cohere(
     length = dimensions or known.dimensions
     if length != known.dimensions and not known.shortens:
         raise ConfigError(f"embedder {model!r}: has {known.dimensions} dimensions", code="bad_embedder")
-    connected = _client(client, base_url, api_key, timeout)
+    if client is None:
+        client = made_client(
+            "cohere", "ClientV2", "CO_API_KEY", {"api_key": api_key, "base_url": base_url, "timeout": timeout}
+        )
     options: dict[str, Any] = {"output_dimension": length} if known.shortens else {}
 
     def call(texts: list[str], task: Task) -> Answer:
         answer = resolve(
-            connected.embed(
+            client.embed(
                 model=model,
                 texts=texts,
                 input_type=_TASKS[task],
@@ -92,17 +95,3 @@ def cohere(
         price_per_million_tokens=known.price if price_per_million_tokens is None else price_per_million_tokens,
         languages=known.languages,
     )
-
-
-def _client(client: Any, base_url: str | None, api_key: str | None, timeout: float) -> Any:
-    if client is not None:
-        return client
-    try:
-        return library("cohere", "cohere").ClientV2(api_key, base_url=base_url, timeout=timeout)
-    except ConfigError:
-        raise
-    except Exception as error:
-        raise ConfigError(
-            f"cohere: no client could be made; give api_key= or set CO_API_KEY ({type(error).__name__})",
-            code="missing_secret",
-        ) from error

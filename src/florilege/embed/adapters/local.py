@@ -7,9 +7,9 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from florilege.embed.adapters.client import Answer, ClientEmbedder
-from florilege.embed.adapters.errors import library
 from florilege.interfaces.embedding import Task
 from florilege.model.errors import ConfigError
+from florilege.vendors import library
 
 Path = str | os.PathLike[str]
 

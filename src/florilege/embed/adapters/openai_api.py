@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 
 from florilege.concurrency import resolve
 from florilege.embed.adapters.client import Answer, ClientEmbedder
-from florilege.embed.adapters.errors import library
 from florilege.interfaces.embedding import Task
 from florilege.model.errors import ConfigError, EmbeddingError
+from florilege.vendors import client as made_client
 
 
 class _Model(NamedTuple):
@@ -71,11 +71,15 @@ def openai(
         raise ConfigError(
             f"embedder {model!r}: has {known.dimensions} dimensions and cannot give {length}", code="bad_embedder"
         )
-    connected = _client(client, base_url, api_key, timeout)
-    options = {"dimensions": length} if shorter else {}
+    if client is None:
+        options = {"base_url": base_url, "api_key": api_key, "timeout": timeout, "max_retries": 0}
+        connected = made_client("openai", "OpenAI", "OPENAI_API_KEY", options)
+    else:
+        connected = client.with_options(max_retries=0)
+    shortened = {"dimensions": length} if shorter else {}
 
     def call(texts: list[str], task: Task) -> Answer:
-        answer = resolve(connected.embeddings.create(model=model, input=texts, encoding_format="float", **options))
+        answer = resolve(connected.embeddings.create(model=model, input=texts, encoding_format="float", **shortened))
         rows = sorted(answer.data, key=lambda item: item.index)
         if [item.index for item in rows] != list(range(len(texts))):
             raise EmbeddingError(
@@ -101,17 +105,3 @@ def openai(
         scripts=scripts,
         languages=languages,
     )
-
-
-def _client(client: Any, base_url: str | None, api_key: str | None, timeout: float) -> Any:
-    if client is not None:
-        return client.with_options(max_retries=0)
-    made = library("openai", "openai").OpenAI
-    options = {"base_url": base_url, "api_key": api_key, "timeout": timeout, "max_retries": 0}
-    try:
-        return made(**{key: value for key, value in options.items() if value is not None})
-    except Exception as error:
-        raise ConfigError(
-            f"openai: no client could be made; give api_key= or set OPENAI_API_KEY ({type(error).__name__})",
-            code="missing_secret",
-        ) from error
