@@ -122,7 +122,27 @@ WRONG = {
     "unknown step": ("[recipes.r]\nsteps = [{ use = 'retreive' }]\n", "did you mean 'retrieve'"),
     "step without a name": ("[recipes.r]\nsteps = [{ limit = 3 }]\n", "no 'use'"),
     "step option": ("[recipes.r]\nsteps = [{ use = 'retrieve', limits = 3 }]\n", "did you mean 'limit'"),
-    "missing option": ("[recipes.r]\nsteps = [{ use = 'retrieve' }, { use = 'rerank' }]\n", "engine"),
+    "missing option": (
+        "[recipes.r]\nsteps = [{ use = 'retrieve' }, { use = 'rerank' }]\n",
+        "[recipes.r.steps[1]]: the key 'engine' is missing",
+    ),
+    "wrong value": (
+        "[recipes.r]\nsteps = [{ use = 'retrieve', limit = '3' }]\n",
+        "[recipes.r.steps[0]]: limit: must be a whole number",
+    ),
+    "wrong filter": (
+        "[recipes.r]\nsteps = ['retrieve', { use = 'filter_hits', where = 'year >' }]\n",
+        "[recipes.r.steps[1]]: ",
+    ),
+    "unknown adapter": (
+        "[models.m]\nuse = 'opnai'\nmodel = 'x'\n",
+        "[models.m]: use = 'opnai' is not one of openai, anthropic; did you mean 'openai'",
+    ),
+    "unnamed model": ("[models.m]\nuse = 'openai'\n", "[models.m]: the key 'model' is missing"),
+    "missing secret": (
+        "[models.m]\nuse = 'openai'\nmodel = 'x'\napi_key_env = 'NOT_THERE_AT_ALL'\n",
+        "[models.m]: model 'openai:x': the environment variable NOT_THERE_AT_ALL is not set",
+    ),
     "unknown engine": (
         "[recipes.r]\nsteps = [{ use = 'retrieve' }, { use = 'rerank', engine = { use = 'lexicl' } }]\n",
         "did you mean 'lexical'",
@@ -154,10 +174,18 @@ def test_mistakes_are_named_with_the_way_out(name: str, tmp_path: Path, corpus: 
     with pytest.raises(ConfigError) as caught:
         use_all(tmp_path, text, corpus)
     assert message in str(caught.value)
+    assert str(caught.value).startswith("florilege.toml")
+    assert str(caught.value).count("florilege.toml") == 1
     assert "sk-1" not in str(caught.value)
 
 
 def test_a_recipe_in_a_wrong_order_is_refused_as_in_python(tmp_path: Path, corpus: Corpus) -> None:
     written(tmp_path, "[recipes.r]\nsteps = [{ use = 'dedupe' }, { use = 'retrieve' }]\n")
-    with pytest.raises(RecipeError, match=r"steps\[0\]"):
+    with pytest.raises(RecipeError, match=r"florilege.toml \[recipes.r\]: recipe 'r' steps\[0\]"):
         load_config(tmp_path).recipe("r", corpus)
+
+
+def test_a_name_alone_is_a_component_without_options(tmp_path: Path, corpus: Corpus) -> None:
+    written(tmp_path, "[recipes.r]\nsteps = ['retrieve', { use = 'rerank', engine = 'lexical' }, 'dedupe']\n")
+    recipe = load_config(tmp_path).recipe("r", corpus)
+    assert [step.id for step in recipe.steps] == ["retrieve", "rerank", "dedupe"]

@@ -28,9 +28,10 @@
       { use = "compress_to_budget", tokens = 3500 },
     ]
 
-A component is named by ``use``, its other keys are its options. Unknown keys are errors. Secrets never stand here, only
-the names of the environment variables that hold them. ``FLORILEGE_STORE`` and ``FLORILEGE_NAMESPACE`` in the
-environment win over the file. ``dense`` in ``[corpus]`` is "default", "none" or the name of a configured embedder.
+A component is named by ``use``, its other keys are its options; where it has none, its name alone will do. Unknown
+keys are errors. Secrets never stand here, only the names of the environment variables that hold them.
+``FLORILEGE_STORE`` and ``FLORILEGE_NAMESPACE`` in the environment win over the file. ``dense`` in ``[corpus]`` is
+"default", "none" or the name of a configured embedder.
 """
 
 from __future__ import annotations
@@ -39,13 +40,14 @@ import difflib
 import inspect
 import os
 import tomllib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from florilege.discovery import factory, names
-from florilege.model.errors import ConfigError
+from florilege.model.errors import ConfigError, RecipeError
 
 if TYPE_CHECKING:
     from florilege.corpus import Corpus
@@ -61,6 +63,7 @@ _CORPUS = ("store", "namespace", "dense", "fields")
 _MODEL = ("use", "model", "base_url", "api_key_env", "timeout")
 _RECIPE = ("retriever", "model", "steps", "on_source_error", "concurrency")
 _SOURCE = ("id", "mode", "weight", "timeout", "description", "filter", "limit", "threshold")
+_MODELS = ("openai", "anthropic")
 _CHUNKERS = ("structured", "text", "parent_child", "semantic", "pages")
 _EMBEDDERS = ("minilm", "openai", "cohere", "sentence_transformers", "fastembed", "model2vec")
 _STEPS = (
@@ -136,10 +139,12 @@ class Config:
             return named_model(name)
         if name not in self.models:
             raise ConfigError(f"{self._where('models')}: there is no model {name!r}{_near(name, self.models)}")
+        where = f"models.{name}"
         options = dict(self.models[name])
-        _check_keys(options, _MODEL, self._where(f"models.{name}"))
-        adapter, model = options.pop("use", None), options.pop("model", None)
-        return named_model(f"{adapter}:{model}", **options)
+        _check_keys(options, _MODEL, self._where(where))
+        adapter = self._use(options, where, _MODELS, "florilege.models")
+        with self._at(where):
+            return named_model(f"{adapter}:{_required(options, 'model')}", **options)
 
     def recipe(self, name: str, corpus: Corpus) -> Recipe:
         """The recipe of ``[recipes.NAME]`` over ``corpus``."""
@@ -154,12 +159,10 @@ class Config:
         listed = sources if isinstance(sources, list) else [sources]
         if options.get("model") is not None:
             options["model"] = self.model(options["model"])
-        return Recipe(
-            id=name,
-            retriever=[self._source(item, f"{where}.retriever[{n}]", corpus) for n, item in enumerate(listed)],
-            steps=[self._step(item, f"{where}.steps[{n}]") for n, item in enumerate(steps)],
-            **options,
-        )
+        made = [self._source(item, f"{where}.retriever[{n}]", corpus) for n, item in enumerate(listed)]
+        built = [self._step(item, f"{where}.steps[{n}]") for n, item in enumerate(steps)]
+        with self._at(where):
+            return Recipe(id=name, retriever=made, steps=built, **options)
 
     def _source(self, given: Any, where: str, corpus: Corpus) -> dict[str, Any]:
         options = dict(_table(given, self._where(where)))
@@ -167,27 +170,28 @@ class Config:
         outer: dict[str, Any] = {
             name: options.pop(name) for name in ("weight", "timeout", "description") if name in options
         }
-        if isinstance(options.get("filter"), str):
-            options["filter"] = _filter(options["filter"])
-        return {"retriever": corpus.retriever(**options), **outer}
+        with self._at(where):
+            if isinstance(options.get("filter"), str):
+                options["filter"] = _filter(options["filter"])
+            return {"retriever": corpus.retriever(**options), **outer}
 
     def _step(self, given: Any, where: str) -> Any:
         from florilege import retrieval
         from florilege.retrieval import rerankers
 
-        options = dict(_table(given, self._where(where)))
-        if isinstance(options.get("engine"), Mapping):
-            engine = dict(options["engine"])
+        options = self._component(given, where)
+        if "engine" in options:
+            engine = self._component(options["engine"], f"{where}.engine")
             if engine.get("use") == "judge" and "model" in engine:
                 engine["model"] = self.model(engine["model"])
-            inner = f"{where}.engine"
             options["engine"] = self._made(
-                engine, inner, _ENGINES, lambda name: getattr(rerankers, name), "florilege.rerankers"
+                engine, f"{where}.engine", _ENGINES, lambda name: getattr(rerankers, name), "florilege.rerankers"
             )
         elif "model" in options:
             options["model"] = self.model(options["model"])
         if isinstance(options.get("where"), str):
-            options["where"] = _filter(options["where"])
+            with self._at(where):
+                options["where"] = _filter(options["where"])
         return self._made(options, where, _STEPS, lambda name: getattr(retrieval, name), "florilege.steps")
 
     def _made(
@@ -200,17 +204,41 @@ class Config:
     ) -> Any:
         """The component a table names, made with its other keys: a shipped one, or one installed under ``group``."""
         options = dict(given)
+        name = self._use(options, where, shipped, group)
+        make = find(name) if name in shipped or group is None else factory(group, name)
+        parameters = inspect.signature(make).parameters
+        _check_keys(options, list(parameters), self._where(where))
+        with self._at(where):
+            for item in parameters.values():
+                if item.default is item.empty and item.kind in (item.POSITIONAL_OR_KEYWORD, item.KEYWORD_ONLY):
+                    options[item.name] = _required(options, item.name)
+            return make(**options)
+
+    def _use(self, options: dict[str, Any], where: str, shipped: Iterable[str], group: str | None) -> str:
+        """What ``use`` names, taken out of ``options``: one of ``shipped``, or of what is installed under ``group``."""
         name = options.pop("use", None)
         known = [*shipped, *(names(group) if group is not None and name not in shipped else ())]
         if not isinstance(name, str) or name not in known:
             told = f"use = {name!r} is not one of {', '.join(known)}" if name is not None else "it has no 'use'"
             raise ConfigError(f"{self._where(where)}: {told}{_near(str(name), known)}")
-        make = find(name) if name in shipped or group is None else factory(group, name)
-        _check_keys(options, list(inspect.signature(make).parameters), self._where(where))
+        return name
+
+    def _component(self, given: Any, where: str) -> dict[str, Any]:
+        """The table of a component; a text alone is its ``use``."""
+        return {"use": given} if isinstance(given, str) else dict(_table(given, self._where(where)))
+
+    @contextmanager
+    def _at(self, place: str) -> Iterator[None]:
+        """Errors of what is made in here begin with the file and the place in it."""
+        where = self._where(place)
         try:
-            return make(**options)
+            yield
         except TypeError as error:
-            raise ConfigError(f"{self._where(where)}: {error}") from None
+            raise ConfigError(f"{where}: {error}") from None
+        except (ConfigError, RecipeError) as error:
+            error.message = f"{where}: {error.message}"
+            error.args = (error.message,)
+            raise
 
     def _where(self, place: str) -> str:
         return f"{self.path.name if self.path else 'florilege.toml'} [{place}]"
@@ -275,6 +303,13 @@ def _check_keys(given: Table, known: Iterable[str], where: str) -> None:
     for name in given:
         if name not in known:
             raise ConfigError(f"{where}: there is no key {name!r}{_near(name, known)}", code="unknown_key")
+
+
+def _required(given: dict[str, Any], name: str) -> Any:
+    """``given``'s ``name``, taken out."""
+    if name not in given:
+        raise ConfigError(f"the key {name!r} is missing", code="missing_key")
+    return given.pop(name)
 
 
 def _secret(variable: str, where: str) -> str:
