@@ -12,19 +12,19 @@ from florilege._version import __version__
 from florilege.model.errors import ConfigError, Conflict, FlorilegeError, NotFound, RecipeError, StoreError
 
 COMMANDS = (
-    "sync",
-    "search",
-    "ask",
-    "sources",
-    "stats",
-    "chunks",
-    "read",
-    "plugins",
-    "gc",
-    "verify",
-    "repair",
-    "migrate_embeddings",
-    "store",
+    "keeping.sync",
+    "questions.search",
+    "questions.ask",
+    "keeping.sources",
+    "keeping.stats",
+    "looking.chunks",
+    "looking.read",
+    "looking.plugins",
+    "keeping.gc",
+    "keeping.verify",
+    "keeping.repair",
+    "keeping.migrate_embeddings",
+    "keeping.store",
 )
 EXIT_FAILED, EXIT_USAGE, EXIT_CONFIG, EXIT_STORE, EXIT_CONFLICT, EXIT_INTERRUPTED = 1, 2, 3, 4, 5, 130
 

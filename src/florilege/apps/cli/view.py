@@ -30,6 +30,11 @@ def paint(text: str, style: str, on: bool) -> str:
     return f"{style}{text}{RESET}" if on else text
 
 
+def counted(number: int, what: str) -> str:
+    """``3 calls``, ``1 call``."""
+    return f"{number} {what}" if number == 1 else f"{number} {what}s"
+
+
 def marked(found: Excerpt, on: bool) -> str:
     """An excerpt on one line, matching words bold, or between « and » where there are no colours."""
     before, after = (BOLD, RESET) if on else ("«", "»")
@@ -73,11 +78,13 @@ def trace_lines(trace: Trace, *, on: bool) -> list[str]:
         counts = f"{step.input_query_count} -> {step.output_query_count} queries"
         if step.output_hit_count or step.input_hit_count:
             counts += f", {step.input_hit_count} -> {step.output_hit_count} hits"
-        calls = f", {step.usage.calls} calls, {step.usage.tokens} tokens" if step.usage.calls else ""
+        usage = step.usage
+        calls = f", {counted(usage.calls, 'call')}, {counted(usage.tokens, 'token')}" if usage.calls else ""
         head = f"{step.step_id:<20} {step.status:<8} {1000 * step.duration_seconds:8.1f} ms  {counts}{calls}"
         rows.append(paint(head, GREEN if step.status == "success" else RED, on))
         for source in step.sources:
-            told = f"{source.retriever_id}: {source.hit_count} hits, weight {source.weight:g}, {source.status}"
+            found = counted(source.hit_count, "hit")
+            told = f"{source.retriever_id}: {found}, weight {source.weight:g}, {source.status}"
             rows.append(paint(f"    {told}", DIM, on))
         rows += [paint(f"    warning: {warning}", YELLOW, on) for warning in step.warnings]
     return [*rows, ""]

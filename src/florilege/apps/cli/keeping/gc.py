@@ -5,12 +5,14 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
+from florilege.apps.cli.options import count
+
 
 def add_parser(commands: Any) -> None:
     """Add the command."""
     parser = commands.add_parser("gc", help="remove old generations and what only they used")
     parser.add_argument(
-        "--keep", type=int, default=1, metavar="N", help="generations to keep besides the active one (default: 1)"
+        "--keep", type=count, default=1, metavar="N", help="generations to keep besides the active one (default: 1)"
     )
     parser.add_argument("--json", action="store_true", help="print JSON")
     parser.set_defaults(run=run)
@@ -26,5 +28,5 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         print_json(counts)
     else:
-        print(", ".join(f"{count} {name}" for name, count in counts.items() if count) or "nothing to remove")
+        print(", ".join(f"{number} {name}" for name, number in counts.items() if number) or "nothing to remove")
     return 0

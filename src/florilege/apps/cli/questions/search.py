@@ -5,6 +5,8 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
+from florilege.apps.cli.options import add_filter, count, filter_of
+
 
 def add_parser(commands: Any) -> None:
     """Add the command."""
@@ -17,9 +19,7 @@ def add_parser(commands: Any) -> None:
         default="auto",
         help="by meaning and words (hybrid), meaning (dense) or words (lexical); auto: hybrid once there are vectors",
     )
-    parser.add_argument(
-        "--filter", metavar="EXPR", help="only passages whose metadata match: 'year>=2024 and lang in [en, de]'"
-    )
+    add_filter(parser)
     parser.add_argument("--recipe", metavar="NAME", help="answer by this recipe of florilege.toml")
     parser.add_argument("--trace", action="store_true", help="tell what each step did")
     parser.add_argument("--explain", action="store_true", help="tell of each hit how it came to its place")
@@ -32,10 +32,9 @@ def run(args: argparse.Namespace) -> int:
     """Search and print."""
     from florilege.apps.cli.project import open_corpus, retriever_of
     from florilege.apps.cli.view import coloured, hit_lines, jsonable, print_json, trace_lines
-    from florilege.filters import parse_filter_text
 
     query = " ".join(args.query)
-    narrowed = parse_filter_text(args.filter) if args.filter else None
+    narrowed = filter_of(args)
     with open_corpus(args, dense=None if args.mode == "lexical" else "default") as corpus:
         retriever = retriever_of(args, corpus)
         mode = None if args.mode == "auto" else args.mode
@@ -64,11 +63,3 @@ def run(args: argparse.Namespace) -> int:
 
 def _told(explanation: Any) -> dict[str, Any]:
     return {} if explanation is None else {"explain": [f"{step.step_id}: {step.remark}" for step in explanation.steps]}
-
-
-def count(text: str) -> int:
-    """A whole number of at least 0."""
-    value = int(text)
-    if value < 0:
-        raise argparse.ArgumentTypeError("must be at least 0")
-    return value

@@ -5,6 +5,8 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
+from florilege.apps.cli.options import add_filter, filter_of, positive, seconds
+
 if TYPE_CHECKING:
     from florilege.retrieval import GroundedAnswer
 
@@ -22,14 +24,12 @@ def add_parser(commands: Any) -> None:
         "--model", metavar="MODEL", help="openai:NAME, anthropic:NAME, or the name of a model in florilege.toml"
     )
     parser.add_argument("--recipe", metavar="NAME", help="find the evidence by this recipe of florilege.toml")
-    parser.add_argument("--limit", type=int, default=8, metavar="N", help="at most N passages of evidence (default: 8)")
+    parser.add_argument("--limit", type=positive, default=8, metavar="N", help="at most N passages (default: 8)")
     parser.add_argument(
-        "--sentences", type=int, default=3, metavar="N", help="without a model: N sentences (default: 3)"
+        "--sentences", type=positive, default=3, metavar="N", help="without a model: N sentences (default: 3)"
     )
-    parser.add_argument(
-        "--filter", metavar="EXPR", help="only passages whose metadata match: 'year>=2024 and lang in [en, de]'"
-    )
-    parser.add_argument("--timeout", type=float, metavar="SECONDS", help="give up after so long")
+    add_filter(parser)
+    parser.add_argument("--timeout", type=seconds, metavar="SECONDS", help="give up after so long")
     parser.add_argument("--json", action="store_true", help="print JSON")
     parser.set_defaults(run=run)
 
@@ -38,10 +38,9 @@ def run(args: argparse.Namespace) -> int:
     """Answer and print; 0 also when the answer is that there is none."""
     from florilege.apps.cli.project import configured, open_corpus, retriever_of
     from florilege.apps.cli.view import coloured, print_json
-    from florilege.filters import parse_filter_text
 
     question = " ".join(args.question)
-    narrowed = parse_filter_text(args.filter) if args.filter else None
+    narrowed = filter_of(args)
     model = configured(args).model(args.model) if args.model else None
     with open_corpus(args) as corpus:
         grounding = retriever_of(args, corpus).as_grounding(limit=args.limit)
@@ -62,11 +61,14 @@ def _lines(answer: GroundedAnswer, *, on: bool) -> list[str]:
     if answer.abstained:
         return [f"no answer: {_REASONS.get(answer.reason or '', answer.reason)}"]
     lines = [answer.text, ""]
+    told: set[int | None] = set()
     for item in answer.citations:
         hit = answer.hits[(item.number or 1) - 1]
         where = place(hit.provenance)
         head = f"[{item.number}] {paint(hit.source_id, GREEN, on)}" + (f"  {paint(where, DIM, on)}" if where else "")
-        lines.append(head)
+        if item.number not in told:
+            lines.append(head)
+            told.add(item.number)
         if item.location is not None and not answer.extractive:
             lines.append(f"    “{' '.join(item.location.text.split())}” ({item.verdict})")
     return lines

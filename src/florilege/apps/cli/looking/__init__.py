@@ -1,0 +1,1 @@
+"""Commands that show what would become of a file, and who would read and cut it."""
