@@ -62,7 +62,10 @@ _SECTIONS = ("corpus", "chunker", "embedders", "models", "recipes")
 _CORPUS = ("store", "namespace", "dense", "fields")
 _MODEL = ("use", "model", "base_url", "api_key_env", "timeout")
 _RECIPE = ("retriever", "model", "steps", "on_source_error", "concurrency")
-_SOURCE = ("id", "mode", "weight", "timeout", "description", "filter", "limit", "threshold")
+_SOURCE = (
+    *("id", "mode", "weight", "timeout", "description", "filter", "limit", "threshold"),
+    *("dedupe", "diversify"),
+)
 _MODELS = ("openai", "anthropic")
 _CHUNKERS = ("structured", "text", "parent_child", "semantic", "pages")
 _EMBEDDERS = ("minilm", "openai", "cohere", "sentence_transformers", "fastembed", "model2vec")

@@ -122,6 +122,34 @@ def test_threshold_cuts_on_each_legs_scale(corpus: Corpus) -> None:
     assert ids(kept) == ["a"]
 
 
+def test_hits_may_be_made_to_differ(tmp_path: Path) -> None:
+    with florilege.open(tmp_path / "s", dense=None) as corpus:
+        same = "The harp may be returned within thirty days of delivery in its transit case"
+        contents = [
+            same,
+            same + ".",
+            same.upper(),
+            "A harp has pedals",
+            "The harp is returned unstrung, never restrung",
+        ]
+        corpus.sync([Document(source_id=f"d{n}", content=content) for n, content in enumerate(contents)])
+        query = "harp returned"
+        plain = ids(corpus.retriever().retrieve(query, limit=3))
+        apart = ids(corpus.retriever(dedupe=0.9).retrieve(query, limit=3))
+        assert len({"d0", "d1", "d2"}.intersection(plain)) > 1
+        assert len({"d0", "d1", "d2"}.intersection(apart)) == 1
+        assert len(apart) == 3
+        varied = corpus.retriever(diversify=0.3).retrieve(query, limit=3)
+        assert len({"d0", "d1", "d2"}.intersection(ids(varied)[:2])) < 2
+        assert varied == sorted(varied, key=lambda hit: hit.order)
+        assert corpus.retriever(diversify=1.0, dedupe=0.0).retrieve(query, limit=0) == []
+        for option in ("dedupe", "diversify"):
+            assert corpus.retriever(**{option: 0.5}).fingerprint() != corpus.retriever().fingerprint()
+            for wrong in (-1, 1.5, True, "0.9"):
+                with pytest.raises(florilege.ConfigError, match=option):
+                    corpus.retriever(**{option: wrong})
+
+
 def test_given_vector_is_checked(corpus: Corpus) -> None:
     with pytest.raises(florilege.ConfigError, match="64"):
         corpus.retrieve(Query(vector=[1.0, 2.0], mode="dense"))

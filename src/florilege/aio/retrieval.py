@@ -257,6 +257,8 @@ class Retriever(Twin):
         threshold: float | Mapping[str, float] | None = None,
         filter: Filter | Mapping[str, Any] | None = None,
         fusion: Fusion | None = None,
+        dedupe: float | None = None,
+        diversify: float | None = None,
         on_event: Subscriber | None = None,
     ) -> None:
         self.inner = _Retriever(
@@ -271,6 +273,8 @@ class Retriever(Twin):
             threshold=unwrapped(threshold),
             filter=unwrapped(filter),
             fusion=unwrapped(fusion),
+            dedupe=unwrapped(dedupe),
+            diversify=unwrapped(diversify),
             on_event=unwrapped(on_event),
         )
 

@@ -30,7 +30,11 @@ if TYPE_CHECKING:
 
 LEG_DEPTH = 200
 _MODES = get_args(Mode)
-_OPTIONS = ("data", "namespace", "id", "dense", "sparse", "mode", "limit", "threshold", "filter", "fusion", "on_event")
+_CHOICE = 4
+_OPTIONS = (
+    *("data", "namespace", "id", "dense", "sparse", "mode", "limit", "threshold", "filter", "fusion"),
+    *("dedupe", "diversify", "on_event"),
+)
 
 
 class Retriever(Forms):
@@ -41,6 +45,10 @@ class Retriever(Forms):
     ``filter`` is a floor: a request's own filter only narrows it. ``threshold`` drops what a leg scored below it, on
     that leg's own scale: one number for every leg, or a mapping of leg to number. ``limit`` is the default number of
     hits. Hits come in total order: score descending, then namespace, source id, chunk id.
+
+    ``dedupe`` drops hits that nearly repeat a better one, and ``diversify`` prefers hits that say something new, as the
+    steps of these names do with that share (0 to 1); both look at four times as many hits as are wanted. Off by
+    default.
     """
 
     def __init__(
@@ -57,6 +65,8 @@ class Retriever(Forms):
         threshold: float | Mapping[str, float] | None = None,
         filter: Filter | Mapping[str, Any] | None = None,
         fusion: Fusion | None = None,
+        dedupe: float | None = None,
+        diversify: float | None = None,
         on_event: Subscriber | None = None,
     ) -> None:
         if vectors is not None and vectors is not data:
@@ -75,6 +85,8 @@ class Retriever(Forms):
         self.threshold = threshold
         self.filter = None if filter is None else parse_filter(filter)
         self.fusion = fusion or rrf()
+        self.dedupe = _share("dedupe", dedupe)
+        self.diversify = _share("diversify", diversify)
         self.on_event = on_event
 
     @staticmethod
@@ -97,14 +109,15 @@ class Retriever(Forms):
         legs = Legs(id=self.id, namespace=self.namespace, data=self.data, dense=self.dense, sparse=self.sparse)
         inputs = legs.inputs(query, text, _mode(query.mode or self.mode), recorded)
         narrowed = query.filter if isinstance(query.filter, Filter) else None
-        request = legs.request(inputs, narrowed, max(LEG_DEPTH, wanted))
+        choice = wanted if self.dedupe is None and self.diversify is None else _CHOICE * wanted
+        request = legs.request(inputs, narrowed, max(LEG_DEPTH, choice))
         at = None if recorded is None else recorded.seq
         with self.data.snapshot(self.namespace, self.filter, at=at) as snapshot:
             if at is not None:
                 snapshot.titles([])  # says so when what was seen then has been collected
-            hits = self._hits(snapshot, snapshot.search(request), text, wanted)
+            hits = self._hits(snapshot, snapshot.search(request), text, choice)
         vector = None if inputs.vector is None else encode_vector(inputs.vector)
-        return Found(hits, inputs.usage, snapshot.seq, vector, inputs.sparse)
+        return Found(self._varied(hits, wanted), inputs.usage, snapshot.seq, vector, inputs.sparse)
 
     def fingerprint(self) -> str:
         """Its identity: namespace, spaces, and every option that decides what it finds."""
@@ -117,6 +130,8 @@ class Retriever(Forms):
             "threshold": self.threshold,
             "filter": None if self.filter is None else filter_json(self.filter),
             "fusion": repr(self.fusion),
+            "dedupe": self.dedupe,
+            "diversify": self.diversify,
         }
         return fingerprint(f"retriever:{self.id}", "1", options)
 
@@ -129,6 +144,16 @@ class Retriever(Forms):
         from florilege.retrieval.steps import Plan, Source, retrieve
 
         return Plan(id=self.id, sources=(Source(id=self.id, retriever=self),), steps=(retrieve(None),))
+
+    def _varied(self, hits: list[Hit], limit: int) -> list[Hit]:
+        """The ``limit`` hits of a larger choice that differ as they are meant to."""
+        if self.dedupe is None and self.diversify is None:
+            return hits
+        from florilege.retrieval.passages.variety import distinct, diverse
+
+        if self.dedupe is not None:
+            hits = distinct(hits, self.dedupe)
+        return hits[:limit] if self.diversify is None else diverse(hits, self.diversify, limit)
 
     def _hits(self, snapshot: Snapshot, result: SearchResult, text: str, limit: int) -> list[Hit]:
         legs = {leg: self._above(leg, candidates) for leg, candidates in result.legs.items()}
@@ -193,6 +218,12 @@ def _ranks(legs: Mapping[str, Sequence[Candidate]], rows: set[int]) -> dict[int,
             if candidate.row in rows:
                 ranks[candidate.row] += (LegRank(leg=leg, rank=rank, score=candidate.score),)
     return ranks
+
+
+def _share(name: str, value: float | None) -> float | None:
+    if value is not None and (isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value <= 1):
+        raise ConfigError(f"Retriever {name}: must be a number from 0 to 1 or None, not {value!r}")
+    return value
 
 
 def _mode(mode: Mode) -> Mode:

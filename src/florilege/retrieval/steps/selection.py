@@ -13,7 +13,7 @@ from florilege.model.hashing import instant, revive
 from florilege.model.hit import Hit
 from florilege.model.matching import MISSING, lookup, matches
 from florilege.retrieval.passages.changing import changed
-from florilege.retrieval.passages.similarity import cosine, shingles, terms_of
+from florilege.retrieval.passages.variety import distinct, diverse, scaled
 from florilege.retrieval.steps.base import REFINES, Call, Step, Work
 
 _DAY = 86_400.0
@@ -62,13 +62,7 @@ class Dedupe(Step):
 
     def apply(self, work: Work, call: Call) -> Work:
         """Drop a hit that repeats a better one."""
-        kept: list[Hit] = []
-        seen: list[frozenset[str]] = []
-        for hit in work.hits:
-            own = shingles(hit.text_for("citation"))
-            if not any(_overlap(own, other) >= self.threshold for other in seen):
-                kept.append(hit)
-                seen.append(own)
+        kept = distinct(work.hits, self.threshold)
         call.facts["dropped"] = len(work.hits) - len(kept)
         return replace(work, hits=tuple(kept))
 
@@ -94,20 +88,7 @@ class Diversify(Step):
 
     def apply(self, work: Work, call: Call) -> Work:
         """Pick greedily. The value a hit was picked by is its score, so order and score agree."""
-        worth = _scaled([hit.score for hit in work.hits])
-        terms = [terms_of(hit.text_for("citation")) for hit in work.hits]
-        left = dict.fromkeys(range(len(work.hits)), 0.0)
-        picked: list[Hit] = []
-        while left and (self.limit is None or len(picked) < self.limit):
-            value = {
-                place: self.relevance * worth[place] - (1 - self.relevance) * nearest for place, nearest in left.items()
-            }
-            best = min(left, key=lambda place: (-value[place], work.hits[place].key))
-            del left[best]
-            picked.append(changed(work.hits[best], score=value[best]))
-            for place in left:
-                left[place] = max(left[place], cosine(terms[place], terms[best]))
-        return replace(work, hits=tuple(picked))
+        return replace(work, hits=tuple(diverse(work.hits, self.relevance, self.limit)))
 
 
 def diversify(relevance: float = 0.7, *, limit: int | None = None, id: str = "diversify") -> Diversify:
@@ -137,7 +118,7 @@ class Boost(Step):
 
     def apply(self, work: Work, call: Call) -> Work:
         """Weigh and order again."""
-        worth = _scaled([hit.score for hit in work.hits])
+        worth = scaled([hit.score for hit in work.hits])
         hits = [
             changed(hit, score=(score + self.weight * self._share(hit, call.now)) / (1 + self.weight))
             for hit, score in zip(work.hits, worth, strict=True)
@@ -200,17 +181,6 @@ def _moment(value: Any) -> date | None:
         except ValueError:
             return None
     return found if isinstance(found, date) else None
-
-
-def _scaled(scores: Sequence[float]) -> list[float]:
-    """Scores from 0, the least, to 1, the greatest; all 1 when they are equal."""
-    low, high = min(scores, default=0.0), max(scores, default=0.0)
-    return [(score - low) / (high - low) if high > low else 1.0 for score in scores]
-
-
-def _overlap(one: frozenset[str], other: frozenset[str]) -> float:
-    union = len(one | other)
-    return len(one & other) / union if union else 1.0
 
 
 def _check_share(name: str, value: float) -> None:
