@@ -20,7 +20,7 @@ from florilege.model.errors import ConfigError, Corrupt, NotFound, StoreError, U
 from florilege.model.filters import F
 from florilege.model.ledger import Version
 from florilege.stores import SQLiteStore, open_store
-from florilege.stores.sqlite import connection, schema
+from florilege.stores.sqlite.database import connection, schema
 from florilege.testing.stores import NS, SPACE, contents, found, key_of, vectors_of, write_of
 
 

@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from florilege.stores.resident import legs
 from florilege.stores.resident.blocks import Block, Codes, join
-from florilege.stores.resident.bm25 import lexical
 from florilege.stores.resident.inverted import NEVER
 from florilege.stores.resident.postings import Words
+from florilege.stores.resident.searching import legs
+from florilege.stores.resident.searching.bm25 import lexical
 from florilege.testing.stores.ranking import bm25, nearest
 
 SPACE = 1

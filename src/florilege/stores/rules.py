@@ -1,16 +1,30 @@
-"""What a publication and a delete may do, and what they make of a ledger row: the same for every store."""
+"""What may be written, why it may not, and what becomes of a ledger row: the same for every store."""
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from florilege.interfaces.stores import SourceWrite
+from florilege.interfaces.embedding import EmbeddingSpace
+from florilege.interfaces.stores import Fence, SourceWrite, VectorLeg
+from florilege.model.errors import ConfigError, Conflict
 from florilege.model.ledger import SourceRecord, Version
 from florilege.stores import codecs
 from florilege.stores.preparation import Prepared
+
+LEASE_SECONDS = 60.0
+"""How long a lease is held unless it is renewed."""
+
+SPACE_COLUMNS: dict[VectorLeg, str] = {"dense": "space", "sparse": "sparse_space"}
+"""Where a namespace keeps what its legs are bound to."""
+
+RETENTION_SECONDS = 600.0
+"""A generation retired less long ago is still some reader's."""
+
+VECTOR_SECONDS = 7 * 86_400.0
+"""An unreferenced vector younger than this may be needed again."""
 
 
 class Active(NamedTuple):
@@ -41,6 +55,60 @@ def version_conflict(active: Active, source_id: str, expected: Version | None) -
 
 def _told(version: Version | None) -> str:
     return "no generation" if version is None else f"generation {version.generation} revision {version.revision}"
+
+
+def column_of(space: EmbeddingSpace, leg: VectorLeg) -> str:
+    """The leg's column of the namespace; ConfigError for a space of the other kind."""
+    if space.sparse is not (leg == "sparse"):
+        raise ConfigError(f"space {space.identity} is not one for the {leg} leg", code="wrong_space")
+    return SPACE_COLUMNS[leg]
+
+
+def check_space(namespace: str, bound: str, space: EmbeddingSpace) -> None:
+    """ConfigError when the namespace is bound to another space."""
+    if bound != space.identity:
+        raise ConfigError(
+            f"namespace {namespace!r} holds vectors of {bound}, not of {space.identity}; "
+            "open it with its own embedder, or index into another namespace",
+            code="space_mismatch",
+        )
+
+
+def check_namespace(fence: Fence, namespace: str) -> None:
+    """:class:`Conflict` when a write brings another namespace's lease."""
+    if fence.namespace != namespace:
+        raise Conflict(
+            f"the lease is for namespace {fence.namespace!r}, the write for {namespace!r}", code="lease_lost"
+        )
+
+
+def lease_lost(fence: Fence) -> Conflict:
+    """What a write is told whose lease somebody else has taken since."""
+    return Conflict(
+        f"the lease on corpus {fence.corpus_id!r} is no longer {fence.holder}'s; nothing was written",
+        code="lease_lost",
+    )
+
+
+def lease_held(namespace: str, corpus_id: str, holder: str) -> Conflict:
+    """What somebody is told who did not wait any longer for a lease."""
+    return Conflict(
+        f"corpus {corpus_id!r} in namespace {namespace!r} is being written by {holder}; "
+        "wait for it to end, or pass a longer wait",
+        code="lease_held",
+        retryable=True,
+    )
+
+
+def listed_record(row: tuple[Any, ...]) -> SourceRecord:
+    """A ledger row as it is told: (name, record, number and revision of what is active, chunks, parents)."""
+    _, ledger, number, revision, chunk_count, parent_count = row
+    return replace(
+        codecs.decode_ledger(ledger),
+        version=None if number is None else Version(number, revision),
+        chunk_count=chunk_count,
+        parent_count=parent_count,
+    )
 
 
 def published_record(plan: Prepared, active: Active, version: Version, at: int) -> SourceRecord:

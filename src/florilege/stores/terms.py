@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from functools import cache
 from typing import Protocol
 
 MAX_COUNT = 0xFFFF
@@ -22,6 +23,20 @@ class TextAnalyzer(Protocol):
     def query_terms(self, text: str) -> list[str]:
         """The distinct terms of a query."""
         ...
+
+
+def analyzer_of(given: TextAnalyzer | None) -> Callable[[], TextAnalyzer]:
+    """What gives the analyser that was given, or the shipped one, which is made when it is first asked for."""
+    if given is not None:
+        return lambda: given
+
+    @cache
+    def shipped() -> TextAnalyzer:
+        from florilege.text.lexical import Analyzer
+
+        return Analyzer()
+
+    return shipped
 
 
 def count_terms(analyzer: TextAnalyzer, texts: Iterable[str]) -> list[Counter[str]]:

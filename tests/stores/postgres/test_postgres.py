@@ -9,10 +9,10 @@ from typing import ClassVar
 import pytest
 
 from florilege.stores.postgres import PostgresStore
-from florilege.testing.stores import DataStoreTests, FilterTests, VectorStoreTests
+from florilege.testing.stores import DataStoreTests, FilterTests, SparseTests, VectorStoreTests
 
 
-class TestPostgres(DataStoreTests, VectorStoreTests, FilterTests):
+class TestPostgres(DataStoreTests, VectorStoreTests, SparseTests, FilterTests):
     url: ClassVar[Callable[[Path], str]]
 
     @pytest.fixture(scope="class", autouse=True)

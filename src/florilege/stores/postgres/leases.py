@@ -6,14 +6,13 @@ import os
 import time
 
 from florilege.interfaces.stores import Fence, RunRecord
-from florilege.model.errors import Conflict
 from florilege.stores import codecs
 from florilege.stores.postgres.server.connection import Connection, Database
 from florilege.stores.postgres.server.names import made_namespace
 from florilege.stores.postgres.server.wire import escape, unescape
 from florilege.stores.processes import ended, mark
+from florilege.stores.rules import LEASE_SECONDS, check_namespace, lease_held, lease_lost
 
-LEASE_SECONDS = 60.0
 _EXPIRES = f"clock_timestamp() + interval '{LEASE_SECONDS} seconds'"
 
 
@@ -21,20 +20,14 @@ def check_fence(connection: Connection, namespace: str, fence: Fence | None) -> 
     """Renew the lease a write brings; :class:`Conflict` when somebody else has taken it since."""
     if fence is None:
         return
-    if fence.namespace != namespace:
-        raise Conflict(
-            f"the lease is for namespace {fence.namespace!r}, the write for {namespace!r}", code="lease_lost"
-        )
+    check_namespace(fence, namespace)
     taken = connection.execute(
         f"UPDATE lease SET expires = {_EXPIRES} WHERE ns = (SELECT pk FROM namespace WHERE name = %s)"
         " AND corpus_id = %s AND token = %s AND holder IS NOT NULL",
         (escape(fence.namespace), escape(fence.corpus_id), fence.token),
     )
     if taken.rowcount != 1:
-        raise Conflict(
-            f"the lease on corpus {fence.corpus_id!r} is no longer {fence.holder}'s; nothing was written",
-            code="lease_lost",
-        )
+        raise lease_lost(fence)
 
 
 class Leases:
@@ -52,12 +45,7 @@ class Leases:
             if isinstance(taken, Fence):
                 return taken
             if time.monotonic() >= give_up:
-                raise Conflict(
-                    f"corpus {corpus_id!r} in namespace {namespace!r} is being written by {taken}; "
-                    "wait for it to end, or pass a longer wait",
-                    code="lease_held",
-                    retryable=True,
-                )
+                raise lease_held(namespace, corpus_id, taken)
             time.sleep(min(0.1, max(0.0, give_up - time.monotonic())))
 
     def renew(self, fence: Fence) -> None:

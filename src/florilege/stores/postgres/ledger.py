@@ -8,12 +8,13 @@ from typing import Any
 
 from florilege.interfaces.stores import Fence
 from florilege.model.errors import Conflict, NotFound
-from florilege.model.ledger import GenerationRecord, SourceRecord, Version
+from florilege.model.ledger import GenerationRecord, SourceRecord
 from florilege.stores import codecs
 from florilege.stores.postgres.leases import check_fence
 from florilege.stores.postgres.server.connection import Connection, Database
 from florilege.stores.postgres.server.names import made_namespace, source_keys
 from florilege.stores.postgres.server.wire import escape, unescape
+from florilege.stores.rules import listed_record
 
 _SELECT = (
     "SELECT s.source_id, s.ledger, g.number, g.revision, coalesce(g.chunk_count, 0), coalesce(g.parent_count, 0)"
@@ -33,7 +34,7 @@ class Ledger:
         rows = self._database.fetch(
             f"{_SELECT} AND s.source_id = ANY(%s)", (escape(namespace), list(map(escape, source_ids)))
         )
-        found = {unescape(row[0]): _record(row) for row in rows}
+        found = {unescape(row[0]): listed_record(row) for row in rows}
         return {source_id: found[source_id] for source_id in dict.fromkeys(source_ids) if source_id in found}
 
     def page(
@@ -55,7 +56,7 @@ class Ledger:
         query += " ORDER BY s.source_id LIMIT %s"
         size = None if limit is None else limit + 1
         rows = self._database.fetch(query, [*values, size])
-        records = [_record(row) for row in rows[: len(rows) if limit is None else limit]]
+        records = [listed_record(row) for row in rows[: len(rows) if limit is None else limit]]
         more = limit is not None and len(rows) > limit
         return records, records[-1].source_id if more and records else None
 
@@ -188,13 +189,3 @@ def _counts(connection: Connection, namespace: str) -> dict[str, Any]:
         "space": dense,
         "sparse_space": sparse,
     }
-
-
-def _record(row: tuple[Any, ...]) -> SourceRecord:
-    _, ledger, number, revision, chunk_count, parent_count = row
-    return replace(
-        codecs.decode_ledger(ledger),
-        version=None if number is None else Version(number, revision),
-        chunk_count=chunk_count,
-        parent_count=parent_count,
-    )

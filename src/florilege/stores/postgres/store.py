@@ -6,20 +6,24 @@ import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
-from florilege.interfaces.stores import Capabilities, Fence, Findings
+from florilege.interfaces.stores import Findings
 from florilege.model.errors import ConfigError
-from florilege.model.filters import OPERATORS, Filter
+from florilege.model.filters import Filter
 from florilege.stores.postgres import care
+from florilege.stores.postgres.cache import StageResults
 from florilege.stores.postgres.declared import settled
+from florilege.stores.postgres.leases import Leases
+from florilege.stores.postgres.ledger import Ledger
 from florilege.stores.postgres.reading.snapshot import Pinned, PostgresSnapshot
 from florilege.stores.postgres.server import schema as tables
 from florilege.stores.postgres.server.connection import Database
 from florilege.stores.postgres.server.wire import escape
-from florilege.stores.postgres.verbs import Verbs
-from florilege.stores.postgres.writing.collect import RETENTION_SECONDS, VECTOR_SECONDS, collect
+from florilege.stores.postgres.spaces import Spaces
+from florilege.stores.postgres.vectors import Vectors
 from florilege.stores.postgres.writing.vocabulary import Vocabulary
-from florilege.stores.postgres.writing.writer import BATCH_CHUNKS
-from florilege.stores.terms import TextAnalyzer
+from florilege.stores.postgres.writing.writer import BATCH_CHUNKS, Writer
+from florilege.stores.terms import TextAnalyzer, analyzer_of
+from florilege.stores.verbs import Parts, Verbs
 
 
 def check_server(dsn: str, schema: str | None = None) -> Findings:
@@ -45,14 +49,6 @@ class PostgresStore(Verbs):
     or a newer store; Unavailable when the server cannot be reached.
     """
 
-    capabilities = Capabilities(
-        legs=frozenset({"dense", "sparse", "lexical"}),
-        transactions=True,
-        snapshots=True,
-        concurrent_writers=True,
-        filters=OPERATORS,
-    )
-
     def __init__(
         self,
         dsn: str,
@@ -65,7 +61,6 @@ class PostgresStore(Verbs):
         batch_chunks: int = BATCH_CHUNKS,
     ) -> None:
         database = Database(dsn, schema, read_only=read_only)
-        self._given_analyzer = analyzer
         try:
             if create and not read_only:
                 tables.create(database)
@@ -75,13 +70,18 @@ class PostgresStore(Verbs):
         except BaseException:
             database.close()
             raise
-        super().__init__(database, Vocabulary(database, self._analyzer), declared, batch_chunks)
-
-    def __enter__(self) -> PostgresStore:
-        return self
-
-    def __exit__(self, *exc: object) -> None:
-        self.close()
+        self._database = database
+        self._analyzer = analyzer_of(analyzer)
+        self._vocabulary = Vocabulary(database, self._analyzer)
+        parts = Parts(
+            writer=Writer(database, self._vocabulary, declared, batch_chunks),
+            ledger=Ledger(database),
+            leases=Leases(database),
+            vectors=Vectors(database, self._vocabulary.keys),
+            spaces=Spaces(database),
+            cache=StageResults(database),
+        )
+        super().__init__(parts, declared)
 
     def apply(self, *, ann: bool = False) -> None:
         """Make whatever is missing: extension, schema, tables; with ``ann`` an HNSW index on every dense space.
@@ -109,48 +109,11 @@ class PostgresStore(Verbs):
         pinned = Pinned(self._database, self._analyzer, self._vocabulary.keys, self._fields)
         yield PostgresSnapshot(pinned, namespace, key, seq if at is None else min(at, seq), floor)
 
-    def _analyzer(self) -> TextAnalyzer:
-        if self._given_analyzer is None:
-            from florilege.text.lexical import Analyzer
-
-            self._given_analyzer = Analyzer()
-        return self._given_analyzer
-
     # -- care -----------------------------------------------------------------------------------------------------
-
-    def collect(
-        self,
-        namespace: str,
-        *,
-        keep_generations: int = 1,
-        retention: float = RETENTION_SECONDS,
-        vector_age: float = VECTOR_SECONDS,
-        fence: Fence | None = None,
-    ) -> dict[str, int]:
-        """Remove what nobody can ask for any more; returns how many of each thing went.
-
-        A source keeps its active generation, the newest ``keep_generations`` others (a deleted source none), pinned
-        ones, and all that was retired less than ``retention`` seconds ago. Then go documents, metadata, forgotten
-        sources and, past ``vector_age`` seconds, vectors nothing refers to. Snapshots from before raise NotFound
-        (code ``collected``).
-        """
-        self._writer.sweep()
-        return collect(
-            self._database,
-            namespace,
-            keep_generations=keep_generations,
-            retention=retention,
-            vector_age=vector_age,
-            fence=fence,
-        )
 
     def lost_chunks(self, namespace: str) -> int:
         """How many chunks the active generations should have and have not; cheap enough for every sync."""
         return care.lost_chunks(self._database, namespace)
-
-    def repair(self, namespace: str) -> list[str]:
-        """Make what is derived anew and retire what cannot be trusted; the ids of the sources to index again."""
-        return care.repair(self._database, self._vocabulary, namespace)
 
     def backup(self, path: str | os.PathLike[str]) -> None:
         """Not this store's to do: ConfigError naming what does it."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from florilege.stores import codecs
-from florilege.stores.sqlite.connection import Database
+from florilege.stores.sqlite.database.connection import Database
 
 LIMIT_BYTES = 512 << 20
 

@@ -9,9 +9,10 @@ from typing import Any
 
 from florilege.interfaces.stores import Fence
 from florilege.model.errors import Conflict, NotFound
-from florilege.model.ledger import GenerationRecord, SourceRecord, Version
+from florilege.model.ledger import GenerationRecord, SourceRecord
 from florilege.stores import codecs
-from florilege.stores.sqlite.connection import Database
+from florilege.stores.rules import listed_record
+from florilege.stores.sqlite.database.connection import Database
 from florilege.stores.sqlite.leases import check_fence
 from florilege.stores.sqlite.writing.rows import namespace_key, source_key
 
@@ -37,7 +38,7 @@ class Ledger:
                 batch = wanted[start : start + 1000]
                 marks = ",".join("?" * len(batch))
                 rows = connection.execute(f"{_SELECT} AND s.source_id IN ({marks})", [namespace, *batch])
-                found.update((row[0], _record(row)) for row in rows)
+                found.update((row[0], listed_record(row)) for row in rows)
         return {source_id: found[source_id] for source_id in wanted if source_id in found}
 
     def page(
@@ -60,7 +61,7 @@ class Ledger:
         size = -1 if limit is None else limit + 1
         with self._database.read() as connection:
             rows = connection.execute(query, [*values, size]).fetchall()
-        records = [_record(row) for row in rows[: len(rows) if limit is None else limit]]
+        records = [listed_record(row) for row in rows[: len(rows) if limit is None else limit]]
         more = limit is not None and len(rows) > limit
         return records, records[-1].source_id if more and records else None
 
@@ -184,13 +185,3 @@ def _counts(connection: sqlite3.Connection, namespace: str) -> dict[str, Any]:
         "space": dense,
         "sparse_space": sparse,
     }
-
-
-def _record(row: tuple[Any, ...]) -> SourceRecord:
-    _, ledger, number, revision, chunk_count, parent_count = row
-    return replace(
-        codecs.decode_ledger(ledger),
-        version=None if number is None else Version(number, revision),
-        chunk_count=chunk_count,
-        parent_count=parent_count,
-    )

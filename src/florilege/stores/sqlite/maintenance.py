@@ -8,7 +8,7 @@ from pathlib import Path
 
 from florilege.interfaces.stores import Findings
 from florilege.model.errors import ConfigError
-from florilege.stores.sqlite.connection import Database
+from florilege.stores.sqlite.database.connection import Database
 from florilege.stores.sqlite.segments.listing import Listed, every, forget
 from florilege.stores.sqlite.writing.rows import add_change
 from florilege.stores.sqlite.writing.vocabulary import Vocabulary, lexemes

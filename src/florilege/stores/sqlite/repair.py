@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from florilege.stores import codecs
-from florilege.stores.sqlite.connection import Database
+from florilege.stores.sqlite.database.connection import Database
 from florilege.stores.sqlite.segments.listing import forget
 from florilege.stores.sqlite.writing import rows as sql
 from florilege.stores.sqlite.writing.vocabulary import Vocabulary, lexemes

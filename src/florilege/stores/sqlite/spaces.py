@@ -7,9 +7,9 @@ from collections.abc import Collection, Sequence
 from florilege.interfaces.embedding import EmbeddingSpace
 from florilege.interfaces.stores import Fence, PendingVector, VectorLeg
 from florilege.model.failpoints import failpoint
-from florilege.stores.sqlite.connection import Database
+from florilege.stores.rules import column_of
+from florilege.stores.sqlite.database.connection import Database
 from florilege.stores.sqlite.leases import check_fence
-from florilege.stores.sqlite.vectors import column_of
 from florilege.stores.sqlite.writing.rows import add_change, namespace_key, space_key
 
 _LACKING = (

@@ -8,10 +8,10 @@ from typing import Any
 
 from florilege.interfaces.embedding import EmbeddingSpace
 from florilege.interfaces.stores import Fence, PendingVector, VectorLeg
-from florilege.model.errors import ConfigError
 from florilege.model.failpoints import failpoint
 from florilege.stores import codecs
-from florilege.stores.sqlite.connection import Database
+from florilege.stores.rules import SPACE_COLUMNS, check_space, column_of
+from florilege.stores.sqlite.database.connection import Database
 from florilege.stores.sqlite.leases import check_fence
 from florilege.stores.sqlite.segments.sealing import Sealer
 from florilege.stores.sqlite.writing.linking import vector_keys
@@ -23,17 +23,6 @@ _WAITING = (
     " WHERE q.space = (SELECT pk FROM space WHERE identity = ?) AND q.row > ? AND n.name = ?"
     " AND r.died IS NULL AND g.published_seq IS NOT NULL"
 )
-
-
-SPACE_COLUMNS: dict[VectorLeg, str] = {"dense": "space", "sparse": "sparse_space"}
-"""Where a namespace keeps what its legs are bound to."""
-
-
-def column_of(space: EmbeddingSpace, leg: VectorLeg) -> str:
-    """The leg's column; ConfigError for a space of the other kind."""
-    if space.sparse is not (leg == "sparse"):
-        raise ConfigError(f"space {space.identity} is not one for the {leg} leg", code="wrong_space")
-    return SPACE_COLUMNS[leg]
 
 
 class Vectors:
@@ -55,12 +44,7 @@ class Vectors:
                     f"UPDATE namespace SET {column} = ? WHERE pk = ? AND {column} IS NULL", (space.identity, ns)
                 )
                 (bound,) = connection.execute(f"SELECT {column} FROM namespace WHERE pk = ?", (ns,)).fetchone()
-        if bound != space.identity:
-            raise ConfigError(
-                f"namespace {namespace!r} holds vectors of {bound}, not of {space.identity}; "
-                "open it with its own embedder, or index into another namespace",
-                code="space_mismatch",
-            )
+        check_space(namespace, bound, space)
 
     def bound(self, namespace: str, leg: VectorLeg) -> str | None:
         """See :meth:`florilege.interfaces.stores.DataStore.bound_space`."""

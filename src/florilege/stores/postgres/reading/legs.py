@@ -18,7 +18,7 @@ from florilege.stores.postgres.reading.matching import Matching
 from florilege.stores.postgres.server.connection import Connection
 from florilege.stores.postgres.server.wire import decode_halves, unescape
 from florilege.stores.postgres.writing.words import POSTING, WEIGHT, Ints
-from florilege.stores.resident.bm25 import K1, B
+from florilege.stores.resident.searching.bm25 import K1, B
 
 Floats = npt.NDArray[np.float64]
 

@@ -13,7 +13,7 @@ from florilege.stores.postgres.reading import legs
 from florilege.stores.postgres.reading.matching import FEW_ROWS, Matching
 from florilege.stores.postgres.server.connection import Connection
 from florilege.stores.postgres.writing.words import TermKeys
-from florilege.stores.resident.search import checked_weights, unit
+from florilege.stores.resident.searching.search import checked_weights, unit
 from florilege.stores.terms import TextAnalyzer
 
 

@@ -16,12 +16,6 @@ from florilege.stores.postgres.writing import rows as sql
 from florilege.stores.postgres.writing.merging import merge_wasteful
 from florilege.stores.rules import doomed
 
-RETENTION_SECONDS = 600.0
-"""A generation retired less long ago is still some reader's."""
-
-VECTOR_SECONDS = 7 * 86_400.0
-"""An unreferenced vector younger than this may be needed again."""
-
 _GENERATIONS_A_TRANSACTION = 200
 _NOW = "(extract(epoch FROM clock_timestamp()) * 1000000)::bigint"
 
@@ -48,13 +42,12 @@ _UNREFERENCED = {
 def collect(
     database: Database,
     namespace: str,
-    *,
     keep_generations: int,
     retention: float,
     vector_age: float,
     fence: Fence | None,
 ) -> dict[str, int]:
-    """See :meth:`florilege.stores.PostgresStore.collect`."""
+    """See :meth:`florilege.stores.verbs.Verbs.collect`."""
     counts: Counter[str] = Counter(dict.fromkeys(("generations", "rows", *_UNREFERENCED), 0))
     before = int(retention * 1_000_000)
     found = database.read(lambda connection: _doomed(connection, namespace, keep_generations, before))

@@ -13,6 +13,7 @@ from florilege.model.errors import Unavailable
 from florilege.model.failpoints import failpoint
 from florilege.model.ledger import Version
 from florilege.stores.fields import Fields
+from florilege.stores.postgres import care
 from florilege.stores.postgres.leases import check_fence
 from florilege.stores.postgres.server.connection import Connection, Database
 from florilege.stores.postgres.server.names import (
@@ -22,6 +23,7 @@ from florilege.stores.postgres.server.names import (
 )
 from florilege.stores.postgres.writing import publication
 from florilege.stores.postgres.writing import rows as sql
+from florilege.stores.postgres.writing.collect import collect
 from florilege.stores.postgres.writing.drafting import Drafting, spaces_of
 from florilege.stores.postgres.writing.merging import merge_when_due
 from florilege.stores.postgres.writing.staging import Staging
@@ -149,6 +151,17 @@ class Writer:
             self.sweep()
             self._swept = True
         self._vocabulary.settle(namespace)
+
+    def repair(self, namespace: str) -> list[str]:
+        """See :meth:`florilege.interfaces.stores.DataStore.repair`."""
+        return care.repair(self._database, self._vocabulary, namespace)
+
+    def collect(
+        self, namespace: str, keep_generations: int, retention: float, vector_age: float, fence: Fence | None
+    ) -> dict[str, int]:
+        """See :meth:`florilege.stores.verbs.Verbs.collect`; dead writers' generations go first."""
+        self.sweep()
+        return collect(self._database, namespace, keep_generations, retention, vector_age, fence)
 
     def sweep(self) -> int:
         """Remove generations staged by writers that are gone; returns how many."""

@@ -18,11 +18,11 @@ from florilege.stores.resident.blocks import Block
 from florilege.stores.resident.feeds import Sealed, SparseVectors, Superseded, Vectors
 from florilege.stores.resident.inverted import NEVER, Ints, offsets_of
 from florilege.stores.resident.loading import Legs, load
-from florilege.stores.resident.masks import Masks
 from florilege.stores.resident.postings import Postings, Words
 from florilege.stores.resident.residents import Resident
-from florilege.stores.resident.search import Search
-from florilege.stores.sqlite.connection import Database
+from florilege.stores.resident.searching.masks import Masks
+from florilege.stores.resident.searching.search import Search
+from florilege.stores.sqlite.database.connection import Database
 from florilege.stores.sqlite.segments.listing import listed, store_id
 
 _VECTORS_OF = (

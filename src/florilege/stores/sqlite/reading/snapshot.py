@@ -14,14 +14,14 @@ from florilege.model.document import Document
 from florilege.model.errors import ConfigError, NotFound
 from florilege.model.filters import Filter
 from florilege.stores.fields import Fields
-from florilege.stores.sqlite.connection import Database
+from florilege.stores.sqlite.database.connection import Database
 from florilege.stores.sqlite.maintenance import analyzer_version
 from florilege.stores.sqlite.reading.records import Generation, Records
 from florilege.stores.sqlite.writing.vocabulary import lookup
 from florilege.stores.terms import TextAnalyzer
 
 if TYPE_CHECKING:
-    from florilege.stores.resident.search import Search
+    from florilege.stores.resident.searching.search import Search
 
 
 class Pinned(NamedTuple):

@@ -22,7 +22,7 @@ from typing import NamedTuple
 from florilege.model.errors import StoreError
 from florilege.model.failpoints import failpoint
 from florilege.stores import codecs
-from florilege.stores.sqlite.connection import Database
+from florilege.stores.sqlite.database.connection import Database
 from florilege.stores.sqlite.segments import listing
 from florilege.stores.sqlite.segments.listing import Listed, listed
 
@@ -73,7 +73,7 @@ class Sealer:
         due = self._due(namespace, thorough)
         if due is None:
             return
-        descriptor = self._database.lock(_LOCK, shared=False)
+        descriptor = self._database.locks.take(_LOCK, shared=False)
         if descriptor is None:
             return
         try:
@@ -81,7 +81,7 @@ class Sealer:
             while (due := self._due(namespace, thorough=True)) is not None and self._make(*due):
                 pass
         finally:
-            self._database.unlock(descriptor, _LOCK)
+            self._database.locks.release(descriptor, _LOCK)
 
     # -- what is due ----------------------------------------------------------------------------------------------
 

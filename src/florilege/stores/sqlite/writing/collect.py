@@ -10,16 +10,10 @@ from florilege.interfaces.stores import Fence
 from florilege.model.failpoints import failpoint
 from florilege.stores import codecs
 from florilege.stores.rules import doomed
-from florilege.stores.sqlite.connection import Database
+from florilege.stores.sqlite.database.connection import Database
 from florilege.stores.sqlite.leases import check_fence
 from florilege.stores.sqlite.segments.listing import bury
 from florilege.stores.sqlite.writing import rows as sql
-
-RETENTION_SECONDS = 600.0
-"""A generation retired less long ago is still some reader's."""
-
-VECTOR_SECONDS = 7 * 86_400.0
-"""An unreferenced vector younger than this may be needed again."""
 
 _GENERATIONS_A_TRANSACTION = 200
 
@@ -27,13 +21,12 @@ _GENERATIONS_A_TRANSACTION = 200
 def collect(
     database: Database,
     namespace: str,
-    *,
     keep_generations: int,
     retention: float,
     vector_age: float,
     fence: Fence | None,
 ) -> dict[str, int]:
-    """See :meth:`florilege.stores.SQLiteStore.collect`."""
+    """See :meth:`florilege.stores.verbs.Verbs.collect`."""
     names = [name for name, _, _ in (*_LEFT_BEHIND, *_LOOSE)]
     counts = dict.fromkeys(("generations", "rows", *names), 0)
     before = codecs.now() - int(retention * 1_000_000)

@@ -17,13 +17,14 @@ from florilege.model.failpoints import failpoint
 from florilege.model.ledger import Version
 from florilege.stores.preparation import Prepared, Row
 from florilege.stores.rules import groups, owner_conflict, version_conflict
-from florilege.stores.sqlite.connection import LOCK_SECONDS, Database
+from florilege.stores.sqlite.database.connection import LOCK_SECONDS, Database
 from florilege.stores.sqlite.leases import check_fence
 from florilege.stores.sqlite.maintenance import settle_words
 from florilege.stores.sqlite.repair import repair
 from florilege.stores.sqlite.segments.sealing import Sealer
 from florilege.stores.sqlite.writing import publication
 from florilege.stores.sqlite.writing import rows as sql
+from florilege.stores.sqlite.writing.collect import collect
 from florilege.stores.sqlite.writing.prepare import prepare
 from florilege.stores.sqlite.writing.vocabulary import Vocabulary, lexemes
 from florilege.stores.terms import TextAnalyzer, count_terms
@@ -195,13 +196,13 @@ class Writer:
 
     @contextmanager
     def _staging(self) -> Iterator[None]:
-        descriptor = self._database.lock("staging.lock", shared=True, wait=LOCK_SECONDS)
+        descriptor = self._database.locks.take("staging.lock", shared=True, wait=LOCK_SECONDS)
         if descriptor is None:
             raise Unavailable("another process is sweeping the store; try again", code="locked", retryable=True)
         try:
             yield
         finally:
-            self._database.unlock(descriptor, "staging.lock")
+            self._database.locks.release(descriptor, "staging.lock")
 
     def ready(self) -> None:
         """On this handle's first write: remove what dead writers staged, see that words are this analyser's."""
@@ -215,20 +216,27 @@ class Writer:
         self.ready()
         return repair(self._database, self._analyzer(), self._vocabulary, namespace)
 
+    def collect(
+        self, namespace: str, keep_generations: int, retention: float, vector_age: float, fence: Fence | None
+    ) -> dict[str, int]:
+        """See :meth:`florilege.stores.verbs.Verbs.collect`; dead writers' generations go first."""
+        self.sweep()
+        return collect(self._database, namespace, keep_generations, retention, vector_age, fence)
+
     def sweep(self) -> int:
         """Remove generations staged by writers that are gone; nothing happens while any process is staging."""
         with self._database.read() as connection:
             staged = connection.execute("SELECT pk FROM generation WHERE published_seq IS NULL").fetchall()
         if not staged:
             return 0
-        descriptor = self._database.lock("staging.lock", shared=False)
+        descriptor = self._database.locks.take("staging.lock", shared=False)
         if descriptor is None:
             return 0
         try:
             for (generation,) in staged:
                 self._discard(generation)
         finally:
-            self._database.unlock(descriptor, "staging.lock")
+            self._database.locks.release(descriptor, "staging.lock")
         return len(staged)
 
     def _discard(self, generation: int) -> None:

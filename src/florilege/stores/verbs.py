@@ -1,36 +1,69 @@
-"""The store's verbs, each handed to the part that does it."""
+"""The verbs every store of ours has, each handed to the part that does it."""
 
 from __future__ import annotations
 
 import itertools
+from abc import ABC, abstractmethod
 from collections.abc import Collection, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple, Self
 
 from florilege.interfaces.embedding import EmbeddingSpace
-from florilege.interfaces.stores import Fence, PendingVector, RunRecord, SourceWrite, VectorLeg, WriteOutcome
+from florilege.interfaces.stores import (
+    Capabilities,
+    Fence,
+    PendingVector,
+    RunRecord,
+    SourceWrite,
+    VectorLeg,
+    WriteOutcome,
+)
+from florilege.model.filters import OPERATORS
 from florilege.model.ledger import GenerationRecord, SourceRecord, Version
 from florilege.stores.fields import Fields
-from florilege.stores.postgres.cache import StageResults
-from florilege.stores.postgres.leases import Leases
-from florilege.stores.postgres.ledger import Ledger
-from florilege.stores.postgres.server.connection import Database
-from florilege.stores.postgres.vectors import Vectors
-from florilege.stores.postgres.writing.vocabulary import Vocabulary
-from florilege.stores.postgres.writing.writer import Writer
+from florilege.stores.parts import LeaseKeeping, LedgerKeeping, SpaceMoving, StageKeeping, VectorKeeping, Writing
+from florilege.stores.rules import RETENTION_SECONDS, VECTOR_SECONDS
 
 
-class Verbs:
-    """Records, leases, vectors and cache of one database."""
+class Parts(NamedTuple):
+    """What does the work of a store."""
 
-    def __init__(self, database: Database, vocabulary: Vocabulary, fields: Fields, batch_chunks: int) -> None:
-        self._database = database
-        self._vocabulary = vocabulary
+    writer: Writing
+    ledger: LedgerKeeping
+    leases: LeaseKeeping
+    vectors: VectorKeeping
+    spaces: SpaceMoving
+    cache: StageKeeping
+
+
+class Verbs(ABC):
+    """A :class:`~florilege.interfaces.DataStore` but for its snapshots and the care of it."""
+
+    capabilities = Capabilities(
+        legs=frozenset({"dense", "sparse", "lexical"}),
+        transactions=True,
+        snapshots=True,
+        concurrent_writers=True,
+        filters=OPERATORS,
+    )
+
+    def __init__(self, parts: Parts, fields: Fields) -> None:
         self._fields = fields
-        self._writer = Writer(database, vocabulary, fields, batch_chunks)
-        self._ledger = Ledger(database)
-        self._leases = Leases(database)
-        self._vectors = Vectors(database, vocabulary.keys)
-        self._cache = StageResults(database)
+        self._writer = parts.writer
+        self._ledger = parts.ledger
+        self._leases = parts.leases
+        self._vectors = parts.vectors
+        self._spaces = parts.spaces
+        self._cache = parts.cache
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.close()
+
+    @abstractmethod
+    def close(self) -> None:
+        """Close every handle; using the store afterwards is a StoreError."""
 
     # -- sources --------------------------------------------------------------------------------------------------
 
@@ -165,13 +198,13 @@ class Verbs:
         self, namespace: str, space: EmbeddingSpace, *, after: int = 0, limit: int = 64
     ) -> list[PendingVector]:
         """Visible chunks without a vector of this space, by row, from the one after ``after``; their key is empty."""
-        return self._vectors.unembedded(namespace, space, after, limit)
+        return self._spaces.unembedded(namespace, space, after, limit)
 
     def enqueue_vectors(
         self, namespace: str, space: EmbeddingSpace, pending: Sequence[PendingVector], *, fence: Fence | None = None
     ) -> None:
         """Let these chunks wait for a vector of this space under the keys they bring."""
-        self._vectors.enqueue(namespace, space, pending, fence)
+        self._spaces.enqueue(namespace, space, pending, fence)
 
     def switch_space(
         self,
@@ -183,7 +216,7 @@ class Verbs:
         fence: Fence | None = None,
     ) -> int:
         """Bind the leg to another space unless visible chunks (not in ``but``) lack a vector of it; how many do."""
-        return self._vectors.switch(namespace, space, leg, but, fence)
+        return self._spaces.switch(namespace, space, leg, but, fence)
 
     # -- stage results --------------------------------------------------------------------------------------------
 
@@ -194,3 +227,27 @@ class Verbs:
     def put_cached(self, items: Mapping[bytes, bytes]) -> None:
         """Keep stage results; beyond 512 MB the ones written longest ago give way."""
         self._cache.put(items)
+
+    # -- care -----------------------------------------------------------------------------------------------------
+
+    def collect(
+        self,
+        namespace: str,
+        *,
+        keep_generations: int = 1,
+        retention: float = RETENTION_SECONDS,
+        vector_age: float = VECTOR_SECONDS,
+        fence: Fence | None = None,
+    ) -> dict[str, int]:
+        """Remove what nobody can ask for any more; returns how many of each thing went.
+
+        A source keeps its active generation, the newest ``keep_generations`` others (a deleted source none), pinned
+        ones, and all that was retired less than ``retention`` seconds ago. Then go documents, metadata, forgotten
+        sources and, past ``vector_age`` seconds, vectors nothing refers to. Snapshots from before raise NotFound
+        (code ``collected``).
+        """
+        return self._writer.collect(namespace, keep_generations, retention, vector_age, fence)
+
+    def repair(self, namespace: str) -> list[str]:
+        """Make what is derived anew and retire what cannot be trusted; the ids of the sources to index again."""
+        return self._writer.repair(namespace)

@@ -13,15 +13,16 @@ import os
 import sqlite3
 import sys
 import threading
-import time
 import weakref
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from pathlib import Path
 from urllib.parse import quote
 
-from florilege.model.errors import ConfigError, Corrupt, NotFound, StoreError, Unavailable
-from florilege.stores.sqlite import schema
+from florilege.model.errors import ConfigError, NotFound, StoreError, Unavailable
+from florilege.stores.sqlite.database import schema
+from florilege.stores.sqlite.database.errors import system_errors, translated
+from florilege.stores.sqlite.database.locks import WRITER, Locks
 
 CHECKPOINT_BYTES = 16 << 20
 LOCK_SECONDS = 30.0
@@ -56,9 +57,9 @@ class Database:
     def _start(self) -> None:
         self._pid = os.getpid()
         self._pool: list[sqlite3.Connection] = []
-        self._descriptors: dict[str, int] = {}
+        self.locks = Locks(self.folder)
         self._mutex = threading.RLock()
-        weakref.finalize(self, _close_all, self._pid, self._pool, self._descriptors)
+        weakref.finalize(self, _close_all, self._pid, self._pool, self.locks)
 
     def _open_read_only(self) -> None:
         if not self.path.is_file():
@@ -87,7 +88,7 @@ class Database:
                 raise ConfigError(
                     f"{self.folder} holds other files; name a new folder for the store", code="not_a_store"
                 )
-            with _system_errors(self.folder):
+            with system_errors(self.folder):
                 self.folder.mkdir(parents=True, exist_ok=True)
         self._check_file()
         with self.read() as connection:
@@ -102,7 +103,7 @@ class Database:
                     raise ConfigError(f"{self.folder}: this file system cannot hold a store (no WAL)", code="no_wal")
 
     def _check_file(self) -> None:
-        with _system_errors(self.path):
+        with system_errors(self.path):
             if self.path.exists() and self._identity() not in _opened:
                 schema.check_header(self.path)
 
@@ -148,7 +149,7 @@ class Database:
         if self._closed:
             raise StoreError(f"the store {self.folder} is closed", code="closed")
         if os.getpid() != self._pid:
-            _close_all(self._pid, self._pool, self._descriptors)
+            _close_all(self._pid, self._pool, self.locks)
             self._start()
             for forget in self.on_fork:
                 forget()
@@ -215,7 +216,7 @@ class Database:
     @contextmanager
     def _locked(self) -> Iterator[None]:
         with self._mutex:
-            descriptor = self.lock("writer.lock", shared=False, wait=LOCK_SECONDS)
+            descriptor = self.locks.take(WRITER, shared=False, wait=LOCK_SECONDS)
             if descriptor is None:
                 raise Unavailable(
                     f"another process has been writing to {self.folder} for {LOCK_SECONDS:.0f} s; try again",
@@ -225,41 +226,7 @@ class Database:
             try:
                 yield
             finally:
-                self.unlock(descriptor)
-
-    def lock(self, name: str, *, shared: bool, wait: float = 0.0) -> int | None:
-        """A locked descriptor of a lock file of this store, or None when ``wait`` seconds did not suffice."""
-        import fcntl
-
-        with _system_errors(self.folder / name):
-            descriptor = self._descriptors.pop(name, None)
-            if descriptor is None:
-                descriptor = os.open(self.folder / name, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
-        mode = (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB
-        give_up = time.monotonic() + wait
-        pause = 0.0005
-        while True:
-            try:
-                fcntl.flock(descriptor, mode)
-            except OSError:
-                if time.monotonic() >= give_up:
-                    self._keep(name, descriptor)
-                    return None
-                time.sleep(pause)
-                pause = min(pause * 2, 0.02)
-            else:
-                return descriptor
-
-    def unlock(self, descriptor: int, name: str = "writer.lock") -> None:
-        """Release what :meth:`lock` gave."""
-        import fcntl
-
-        fcntl.flock(descriptor, fcntl.LOCK_UN)
-        self._keep(name, descriptor)
-
-    def _keep(self, name: str, descriptor: int) -> None:
-        if self._closed or self._descriptors.setdefault(name, descriptor) != descriptor:
-            os.close(descriptor)
+                self.locks.release(descriptor)
 
     def _checkpoint_when_due(self, connection: sqlite3.Connection) -> None:
         size = self.wal_bytes()
@@ -293,7 +260,7 @@ class Database:
             while self._pool:
                 self._pool.pop().close()
         self._closed = True
-        _close_all(self._pid, self._pool, self._descriptors)
+        _close_all(self._pid, self._pool, self.locks)
 
     @contextmanager
     def translated(self) -> Iterator[None]:
@@ -301,47 +268,21 @@ class Database:
         try:
             yield
         except sqlite3.Error as error:
-            raise _translate(error, self.path) from error
+            raise translated(error, self.path) from error
         except UnicodeEncodeError as error:
             raise ConfigError("text with lone surrogates cannot be stored; clean it first", code="bad_text") from error
 
 
-def _close_all(owner: int, pool: list[sqlite3.Connection], descriptors: dict[str, int]) -> None:
+def _close_all(owner: int, pool: list[sqlite3.Connection], locks: Locks) -> None:
     while pool:
         connection = pool.pop()
         if owner == os.getpid():
             connection.close()
         else:  # inherited by a fork: closing it here would touch what the parent still uses, so it is kept for ever
             ctypes.pythonapi.Py_IncRef(ctypes.py_object(connection))
-    while descriptors:
-        os.close(descriptors.popitem()[1])
+    locks.close()
 
 
 def _journal_mode(connection: sqlite3.Connection, wanted: str = "") -> str:
     (mode,) = connection.execute("PRAGMA journal_mode" + (f" = {wanted}" if wanted else "")).fetchone()
     return str(mode)
-
-
-@contextmanager
-def _system_errors(path: Path) -> Iterator[None]:
-    try:
-        yield
-    except PermissionError as error:
-        raise StoreError(f"no permission to write {path}; open the store read-only", code="read_only") from error
-    except OSError as error:
-        raise Unavailable(f"{path}: {error.strerror or error}", code="os_error") from error
-
-
-def _translate(error: sqlite3.Error, path: Path) -> StoreError | ConfigError:
-    code = getattr(error, "sqlite_errorcode", 0) & 0xFF
-    if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
-        return Unavailable(f"{path} is locked by another writer; try again", code="locked", retryable=True)
-    if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
-        return Corrupt(f"{path} is damaged ({error}); run `florilege verify`, or restore a backup", code="corrupt")
-    if code == sqlite3.SQLITE_FULL:
-        return StoreError(f"the disk under {path} is full; nothing was written", code="disk_full", retryable=True)
-    if code in (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM):
-        return StoreError(f"{path} cannot be written; open the store read-only", code="read_only")
-    if code in (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_IOERR):
-        return Unavailable(f"{path} cannot be read or written ({error})", code="io", retryable=True)
-    return StoreError(f"{path}: {error}", code="sqlite")

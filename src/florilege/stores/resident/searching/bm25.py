@@ -11,8 +11,8 @@ import numpy.typing as npt
 
 from florilege.stores.resident.blocks import Block, View
 from florilege.stores.resident.inverted import Ints, Mask, Posting
-from florilege.stores.resident.legs import NONE, Found, best_of
 from florilege.stores.resident.postings import Words
+from florilege.stores.resident.searching.legs import NONE, Found, best_of
 
 K1 = 0.9
 B = 0.4

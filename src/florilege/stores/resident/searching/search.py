@@ -13,13 +13,13 @@ from florilege.interfaces.embedding import EmbeddingSpace
 from florilege.interfaces.stores import Candidate, SearchRequest, SearchResult
 from florilege.model.errors import ConfigError, NotFound
 from florilege.model.filters import Filter
-from florilege.stores.resident import legs
 from florilege.stores.resident.blocks import Block, Codes
-from florilege.stores.resident.bm25 import lexical
 from florilege.stores.resident.inverted import Mask
-from florilege.stores.resident.masks import Masks
 from florilege.stores.resident.postings import Weights
 from florilege.stores.resident.residents import Resident
+from florilege.stores.resident.searching import legs
+from florilege.stores.resident.searching.bm25 import lexical
+from florilege.stores.resident.searching.masks import Masks
 
 Terms = Callable[[str], tuple[list[int], dict[str, Any]]]
 Names = Callable[[Sequence[int]], dict[int, tuple[str, str]]]
