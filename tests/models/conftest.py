@@ -23,6 +23,33 @@ class Server:
     requests: list[tuple[str, dict[str, str], dict[str, Any]]] = field(default_factory=list)
 
 
+def message(*content: dict[str, Any]) -> dict[str, Any]:
+    """An answer of the Anthropic messages API."""
+    return {
+        "id": "msg_1",
+        "type": "message",
+        "role": "assistant",
+        "model": "small",
+        "content": list(content),
+        "stop_reason": "end_turn",
+        "stop_sequence": None,
+        "usage": {"input_tokens": 30, "output_tokens": 12},
+    }
+
+
+def completion(content: str) -> dict[str, Any]:
+    """An answer of the OpenAI chat API."""
+    message = {"role": "assistant", "content": content}
+    return {
+        "id": "chatcmpl-1",
+        "object": "chat.completion",
+        "created": 1,
+        "model": "small",
+        "choices": [{"index": 0, "message": message, "finish_reason": "stop"}],
+        "usage": {"prompt_tokens": 100, "completion_tokens": 20, "total_tokens": 120},
+    }
+
+
 @pytest.fixture
 def server() -> Iterator[Server]:
     """The server; it listens on the loopback interface while the test runs."""

@@ -9,7 +9,7 @@ import pytest
 
 from florilege import ModelError
 from florilege.models import Price, anthropic, named_model
-from tests.models.conftest import Server
+from tests.models.conftest import Server, message
 
 sdk = pytest.importorskip("anthropic")
 PATH = "/v1/messages"
@@ -21,19 +21,6 @@ ASK = [
     {"role": "user", "content": "Good."},
 ]
 SCHEMA = {"type": "object", "properties": {"queries": {"type": "array"}}}
-
-
-def message(*content: dict[str, Any]) -> dict[str, Any]:
-    return {
-        "id": "msg_1",
-        "type": "message",
-        "role": "assistant",
-        "model": "small",
-        "content": list(content),
-        "stop_reason": "end_turn",
-        "stop_sequence": None,
-        "usage": {"input_tokens": 30, "output_tokens": 12},
-    }
 
 
 def client(server: Server, kind: str = "Anthropic") -> Any:

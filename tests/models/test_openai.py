@@ -10,25 +10,13 @@ import pytest
 from florilege import ConfigError, EmbeddingError, ModelError, Recipe
 from florilege.models import Price, named_model, openai
 from florilege.retrieval import fanout, rerank, retrieve
-from tests.models.conftest import Server
+from tests.models.conftest import Server, completion
 from tests.retrieval.making import make_hit, make_source, names
 
 sdk = pytest.importorskip("openai")
 CHAT, EMBED = "/v1/chat/completions", "/v1/embeddings"
 ASK = [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "Hello?"}]
 SCHEMA = {"type": "object", "properties": {"queries": {"type": "array", "items": {"type": "string"}}}}
-
-
-def completion(content: str) -> dict[str, Any]:
-    message = {"role": "assistant", "content": content}
-    return {
-        "id": "chatcmpl-1",
-        "object": "chat.completion",
-        "created": 1,
-        "model": "small",
-        "choices": [{"index": 0, "message": message, "finish_reason": "stop"}],
-        "usage": {"prompt_tokens": 100, "completion_tokens": 20, "total_tokens": 120},
-    }
 
 
 def client(server: Server, kind: str = "OpenAI") -> Any:
