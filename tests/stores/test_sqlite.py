@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from florilege.stores import SQLiteStore
-from florilege.testing.stores import DataStoreTests, FilterTests, SparseTests, VectorStoreTests
+from florilege.testing.stores import StoreTests
 
 
-class TestSQLite(DataStoreTests, VectorStoreTests, SparseTests, FilterTests):
+class TestSQLite(StoreTests):
     def open(self, path: Path) -> SQLiteStore:
         return SQLiteStore(path)

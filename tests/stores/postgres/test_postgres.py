@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import ClassVar
 
 import pytest
 
 from florilege.stores.postgres import PostgresStore
-from florilege.testing.stores import DataStoreTests, FilterTests, SparseTests, VectorStoreTests
+from florilege.stores.postgres.reading import matching, search
+from florilege.testing.stores import NS, SPACE, FilterTests, MomentTests, StoreTests
 
 
-class TestPostgres(DataStoreTests, VectorStoreTests, SparseTests, FilterTests):
+class _Served:
     url: ClassVar[Callable[[Path], str]]
 
     @pytest.fixture(scope="class", autouse=True)
@@ -20,5 +21,32 @@ class TestPostgres(DataStoreTests, VectorStoreTests, SparseTests, FilterTests):
     def _server(cls, dsn_of: Callable[[Path], str]) -> None:
         cls.url = staticmethod(dsn_of)
 
+
+class TestPostgres(_Served, StoreTests):
     def open(self, path: Path) -> PostgresStore:
         return PostgresStore(self.url(path))
+
+
+class _Many(_Served):
+    """As if more rows matched than are read first: conditions are tested where rows are found."""
+
+    @pytest.fixture(scope="class", autouse=True)
+    @classmethod
+    def _few(cls) -> Iterator[None]:
+        with pytest.MonkeyPatch.context() as patch:
+            for module in (matching, search):
+                patch.setattr(module, "FEW_ROWS", 0)
+            yield
+
+
+class TestPostgresBeyondFewRows(_Many, MomentTests, FilterTests):
+    def open(self, path: Path) -> PostgresStore:
+        return PostgresStore(self.url(path))
+
+
+class TestPostgresByIndex(_Many, MomentTests):
+    def open(self, path: Path) -> PostgresStore:
+        store = PostgresStore(self.url(path))
+        store.bind_space(NS, SPACE)
+        store.apply(ann=True)
+        return store

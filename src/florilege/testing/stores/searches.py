@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -21,15 +21,11 @@ from florilege.model.filters import F
 from florilege.model.ledger import SourceRecord, Version
 from florilege.testing.filters import CASES, ROWS
 from florilege.testing.stores.cases import NS, SPACE, Suite, contents, found, key_of, vectors_of, write_of
+from florilege.testing.stores.moments import MomentTests
 
 
-class VectorStoreTests(Suite):
+class VectorStoreTests(MomentTests):
     """Searches, vectors, snapshots."""
-
-    def fill(self, store: DataStore) -> int:
-        """Embed whatever waits."""
-        pending = store.pending_vectors(NS, SPACE, limit=1000)
-        return store.fill_vectors(NS, SPACE, pending, vectors_of([item.text for item in pending]))
 
     def test_vectors_are_kept_by_content(self, store: DataStore) -> None:
         keys = [key_of(text) for text in ("one", "two")]
@@ -75,17 +71,6 @@ class VectorStoreTests(Suite):
         store.replace(NS, [write_of("a", ["two"], vectors=True, expected=Version(1, 1))])
         assert store.fill_vectors(NS, SPACE, pending, vectors_of(["one", "two"])) == 1
         assert store.count_pending(NS, SPACE) == 0
-
-    def test_carried_rows_take_vectors_later(self, store: DataStore) -> None:
-        store.replace(NS, [write_of("a", ["one", "two"])])
-        store.put_vectors(SPACE, [key_of("one")], vectors_of(["one"]))
-        with store.snapshot(NS) as before:
-            (outcome,) = store.replace(NS, [write_of("a", ["one", "two"], vectors=True, expected=Version(1, 1))])
-            assert (outcome.carried, outcome.queued) == (2, 1)
-            query = SearchRequest(vector=vectors_of(["one"])[0], space=SPACE)
-            assert before.search(query).legs["dense"] == []
-            with store.snapshot(NS) as after:
-                assert len(after.search(query).legs["dense"]) == 1
 
     @pytest.mark.parametrize(
         "bad",
@@ -179,34 +164,6 @@ class VectorStoreTests(Suite):
             rows = {item.source_id: item.row for item in free.search(SearchRequest(text="secret")).legs["lexical"]}
             with pytest.raises(NotFound):
                 floored.hydrate([rows["yours"]])
-
-    def test_a_snapshot_stays(self, store: DataStore, opened: Callable[[], DataStore]) -> None:
-        other = opened()
-        store.replace(NS, [write_of("a", ["old apple", "shared pear"], vectors=True), write_of("b", ["plum"])])
-        self.fill(store)
-        query = vectors_of(["old apple"])[0]
-        with store.snapshot(NS) as before, other.snapshot(NS) as elsewhere:
-            store.replace(NS, [write_of("a", ["new apple", "shared pear"], vectors=True, expected=Version(1, 1))])
-            self.fill(other)
-            store.delete_sources(NS, {"b": None})
-            other.replace(NS, [write_of("c", ["cherry apple"])])
-            for snapshot in (before, elsewhere):
-                assert contents(snapshot, "a") == ["old apple", "shared pear"]
-                assert found(snapshot, text="apple plum")["lexical"] == [("b", "plum"), ("a", "old apple")]
-                dense = found(snapshot, vector=query, space=SPACE)["dense"]
-                assert dense == [("a", "old apple"), ("a", "shared pear")]
-                assert snapshot.document("a").content == "old apple\n\nshared pear"
-                assert snapshot.titles(["a", "b", "c"]) == {"a": "A", "b": "B"}
-            for handle in (store, other):
-                with handle.snapshot(NS) as after:
-                    assert set(found(after, text="apple plum")["lexical"]) == {
-                        ("a", "new apple"),
-                        ("c", "cherry apple"),
-                    }
-                    dense = found(after, vector=query, space=SPACE)["dense"]
-                    assert {text for _, text in dense} == {"new apple", "shared pear"}
-        with store.snapshot(NS) as after, pytest.raises(NotFound):
-            after.hydrate([1])
 
     def test_filters_count_before_the_cut(self, store: DataStore) -> None:
         writes = [
