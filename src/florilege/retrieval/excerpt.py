@@ -5,9 +5,8 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from dataclasses import dataclass
-from functools import cache
 
-from florilege.text.lexical import Analyzer
+from florilege.retrieval.passages.similarity import analyzer
 
 _WORD = re.compile(r"[^\W_]+")
 _FUNCTION_WORDS = frozenset(
@@ -31,11 +30,6 @@ class Excerpt:
     marks: tuple[tuple[int, int], ...] = ()
 
 
-@cache
-def _analyzer() -> Analyzer:
-    return Analyzer()
-
-
 def excerpt(content: str, query: str, *, max_chars: int = 240) -> Excerpt:
     """The slice of ``content`` of at most ``max_chars`` with the most distinct words of ``query``.
 
@@ -51,16 +45,16 @@ def excerpt(content: str, query: str, *, max_chars: int = 240) -> Excerpt:
 
 
 def _matches(content: str, query: str) -> list[tuple[int, int, frozenset[str]]]:
-    analyzer = _analyzer()
+    words = analyzer()
     asked = " ".join(word for word in query.split() if word.strip("?!.,;:").lower() not in _FUNCTION_WORDS)
-    wanted = frozenset(analyzer.query_terms(asked) or analyzer.query_terms(query))
+    wanted = frozenset(words.query_terms(asked) or words.query_terms(query))
     known: dict[str, frozenset[str]] = {}
     found = []
     for match in _WORD.finditer(content):
         word = match.group()
         terms = known.get(word)
         if terms is None:
-            terms = known[word] = wanted.intersection(analyzer.analyze(word))
+            terms = known[word] = wanted.intersection(words.analyze(word))
         if terms:
             found.append((match.start(), match.end(), terms))
     return found
