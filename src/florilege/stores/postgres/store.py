@@ -45,8 +45,9 @@ class PostgresStore(Verbs):
     among threads; a forked child may go on using it. Connections keep session state: behind a pooler, let it pool
     sessions.
 
-    Raises NotFound (code ``no_store``) without ``create``; ConfigError for a wrong DSN, a server that lacks something,
-    or a newer store; Unavailable when the server cannot be reached.
+    Opening a store of an older schema version brings it up to date. Raises NotFound (code ``no_store``) without
+    ``create``; ConfigError for a wrong DSN, a server that lacks something, a newer store, or an older one that may not
+    be written; Unavailable when the server cannot be reached.
     """
 
     def __init__(
@@ -84,7 +85,7 @@ class PostgresStore(Verbs):
         super().__init__(parts, declared)
 
     def apply(self, *, ann: bool = False) -> None:
-        """Make whatever is missing: extension, schema, tables; with ``ann`` an HNSW index on every dense space.
+        """Make what is missing or older: extension, schema, tables; with ``ann`` an HNSW index on every dense space.
 
         Does nothing where everything is there. With the index, dense searches over more than 20,000 matching rows are
         approximate and faster; all others stay exact.

@@ -6,13 +6,22 @@ from psycopg import errors, sql
 
 from florilege.interfaces.stores import Findings
 from florilege.model.errors import ConfigError, NotFound
+from florilege.model.failpoints import failpoint
 from florilege.model.hashing import digest
 from florilege.stores.postgres.server.connection import Connection, Database
 from florilege.stores.postgres.server.tables import TABLES
 
-VERSION = 1
+VERSION = 2
 SERVER = 150000
 EXTENSION = (0, 8)
+
+_MIGRATIONS: dict[int, str] = {
+    1: """
+DROP INDEX IF EXISTS {schema}.stat_delta_seq;
+ALTER INDEX {schema}.facet_doc SET (fastupdate = off);
+""",
+}
+"""What brings a store of version n to n + 1."""
 
 
 def lock_key(database: Database, *names: object) -> int:
@@ -24,12 +33,6 @@ def hold_references(database: Database, connection: Connection, *, exclusive: bo
     """Until this transaction ends: what it may refer to stays (or, ``exclusive``, nobody refers to anything new)."""
     mode = "" if exclusive else "_shared"
     connection.execute(f"SELECT pg_advisory_xact_lock{mode}(%s)", (lock_key(database, "references"),))
-
-
-def installed(database: Database) -> bool:
-    """Whether the schema holds today's store. ConfigError for a newer one."""
-    with database.connection() as connection:
-        return _version(database, connection) is not None
 
 
 def _version(database: Database, connection: Connection) -> int | None:
@@ -52,16 +55,23 @@ def _qualified(database: Database, name: str) -> str:
 
 
 def create(database: Database) -> None:
-    """Make whatever is missing of the store: extension, schema, tables. ConfigError names what the server lacks."""
+    """Make what is missing of the store: extension, schema, tables; an older one is brought up to date.
+
+    ConfigError names what the server or the role lacks.
+    """
     with database.connection() as connection:
         problems = _server_problems(connection)
         if problems:
             raise ConfigError(f"{database.shown}: {'; '.join(problems)}", code="server")
         connection.execute("SELECT pg_advisory_lock(%s)", (lock_key(database, "schema"),))
         try:
-            if _version(database, connection) is None:
+            version = _version(database, connection)
+            if version != VERSION:
                 with connection.transaction():
-                    _create(database, connection)
+                    if version is None:
+                        _create(database, connection)
+                    else:
+                        _upgrade(database, connection, version)
         finally:
             connection.execute("SELECT pg_advisory_unlock(%s)", (lock_key(database, "schema"),))
             connection.close()  # so that the next one knows the types made here
@@ -81,6 +91,30 @@ def _create(database: Database, connection: Connection) -> None:
         if statement.strip():
             connection.execute(statement)
     connection.execute("INSERT INTO meta VALUES ('version', %s)", (str(VERSION),))
+
+
+def _upgrade(database: Database, connection: Connection, version: int) -> None:
+    """Run the migrations that are due; writers of the older version wait for their end."""
+    schema = sql.Identifier(database.schema)
+    try:
+        for step in range(version, VERSION):
+            for statement in filter(str.strip, _MIGRATIONS[step].split(";\n")):
+                connection.execute(sql.SQL(statement).format(schema=schema))
+            failpoint("migrate")
+    except errors.InsufficientPrivilege as error:
+        raise ConfigError(
+            f"{_older(database, version)}, which role {connection.info.user!r} may not do "
+            f"({' '.join(str(error).split())}): run it as the owner of the schema",
+            code="older_store",
+        ) from None
+    connection.execute("UPDATE meta SET value = %s WHERE key = 'version'", (str(VERSION),))
+
+
+def _older(database: Database, version: int) -> str:
+    return (
+        f"schema {database.schema!r} of {database.shown} has version {version}, this is {VERSION}; "
+        "`florilege store migrate` brings it up to date"
+    )
 
 
 def _server_problems(connection: Connection) -> list[str]:
@@ -116,8 +150,12 @@ def missing(database: Database) -> Findings:
             if may and not may[0]:
                 findings.problems.append(f"role {connection.info.user!r} may not CREATE schemas in this database")
             return findings
-        if _version(database, connection) is None:
+        version = _version(database, connection)
+        if version is None:
             findings.problems.append(f"schema {database.schema!r} holds no store: apply() makes it")
+            return findings
+        if version < VERSION:
+            findings.problems.append(_older(database, version))
             return findings
         refused = connection.execute(
             "SELECT DISTINCT tablename FROM pg_tables, unnest('{SELECT,INSERT,UPDATE,DELETE}'::text[]) AS right_to"
@@ -155,6 +193,15 @@ def _without_ann(connection: Connection) -> list[tuple[str]]:
 
 
 def require(database: Database) -> None:
-    """NotFound (code ``no_store``) when there is no store."""
-    if not installed(database):
+    """NotFound (code ``no_store``) when there is no store; an older one is brought up to date.
+
+    ConfigError (code ``older_store``) for an older one that is open for reading only.
+    """
+    with database.connection() as connection:
+        version = _version(database, connection)
+    if version is None:
         raise NotFound(f"no store in schema {database.schema!r} of {database.shown}", code="no_store")
+    if version < VERSION:
+        if database.read_only:
+            raise ConfigError(_older(database, version), code="older_store")
+        create(database)

@@ -76,7 +76,10 @@ class Database:
         self._check_file()
         with self.read() as connection:
             if not schema.current(connection, self.path):
-                raise ConfigError(f"{self.path} has an older schema; open it for writing once", code="older_store")
+                raise ConfigError(
+                    f"{self.path} has an older schema; `florilege store migrate` brings it up to date",
+                    code="older_store",
+                )
 
     def _open_or_create(self, create: bool) -> None:
         if not self.path.exists():

@@ -14,6 +14,7 @@ import struct
 from pathlib import Path
 
 from florilege.model.errors import ConfigError, Corrupt
+from florilege.model.failpoints import failpoint
 
 APPLICATION_ID = 0x464C4F52
 """``FLOR`` in the header of every store.db."""
@@ -249,6 +250,7 @@ def upgrade(connection: sqlite3.Connection) -> None:
         connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
     for step in range(max(version, 1), VERSION):
         _run(connection, _MIGRATIONS[step])
+        failpoint("migrate")
     connection.execute(f"PRAGMA user_version = {VERSION}")
 
 
