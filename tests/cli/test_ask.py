@@ -8,7 +8,10 @@ from typing import Any
 
 import pytest
 
+import florilege
 from florilege.apps.cli import main
+from florilege.config import load_config
+from florilege.retrieval import read_trace
 from tests.models.conftest import Server, server
 
 __all__ = ["server"]
@@ -62,6 +65,16 @@ def test_trace_and_explain(asked: Any) -> None:
     assert told["hits"][0]["explain"][0].startswith("retrieve: found")
     code, out, _ = asked("search", "refunds", "--trace")
     assert "retrieve" in out.splitlines()[0]
+
+
+def test_a_printed_trace_can_be_run_again(asked: Any, project: Path) -> None:
+    argv = ("search", "when are refunds paid", "--recipe", "short", "--filter", "year >= 2020", "--trace", "--json")
+    told = json.loads(asked(*argv)[1])
+    trace = read_trace(json.dumps(told["trace"]))
+    with florilege.open(project / ".florilege", dense=None) as corpus:
+        run = load_config(project).recipe("short", corpus).replay(trace)
+    assert [hit.chunk_id for hit in run.hits] == [hit["chunk_id"] for hit in told["hits"]]
+    assert run.hits
 
 
 def test_recipes_that_are_not_there_or_wrong(asked: Any) -> None:
