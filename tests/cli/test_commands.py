@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -222,7 +223,10 @@ def test_watch_syncs_what_changes(project: Path) -> None:
     pytest.importorskip("watchfiles", reason="needs the extra florilege[watch]")
     command = [sys.executable, "-m", "florilege", "sync", "docs", "--lexical", "--watch"]
     env = {**os.environ, "PYTHONPATH": str(ROOT / "src")}
-    process = subprocess.Popen(command, cwd=project, env=env, stdout=subprocess.PIPE, text=True)
+    interruptible = partial(signal.signal, signal.SIGINT, signal.SIG_DFL)  # a run in the background ignores it
+    process = subprocess.Popen(
+        command, cwd=project, env=env, stdout=subprocess.PIPE, text=True, preexec_fn=interruptible
+    )
     try:
         assert process.stdout is not None
         assert process.stdout.readline() == "3 added\n"
