@@ -118,7 +118,7 @@ class SearchRequest:
 
     Legs run when their input is given: ``text`` the lexical leg, ``vector`` (with ``space``) the dense leg, ``sparse``
     (with ``sparse_space``) the sparse leg. ``filter`` is applied before top-k; ``depth`` results are wanted from each
-    leg.
+    leg. ``deadline`` is how many seconds it may take (None: as many as it needs).
     """
 
     text: str | None = None
@@ -128,6 +128,7 @@ class SearchRequest:
     sparse_space: EmbeddingSpace | None = None
     filter: Filter | None = None
     depth: int = 200
+    deadline: float | None = None
 
 
 class Candidate(NamedTuple):
@@ -178,7 +179,7 @@ class Snapshot(Protocol):
     namespace: str
 
     def search(self, request: SearchRequest) -> SearchResult:
-        """Search the visible rows."""
+        """Search the visible rows. StoreError (code ``deadline``), at the next chance, when the deadline is over."""
         ...
 
     def hydrate(self, rows: Sequence[int]) -> list[Chunk]:

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, get_args
 from florilege.concurrency import Deadline
 from florilege.interfaces.embedding import Embedder, SparseEmbedder
 from florilege.interfaces.retrieval import Origin
-from florilege.interfaces.stores import Candidate, DataStore, SearchResult, Snapshot
+from florilege.interfaces.stores import Candidate, DataStore, SearchRequest, SearchResult, Snapshot
 from florilege.model.chunk import Chunk, Provenance
-from florilege.model.errors import ConfigError
+from florilege.model.errors import ConfigError, RetrievalError, StoreError
 from florilege.model.events import Subscriber
 from florilege.model.filters import Filter, filter_json, parse_filter
 from florilege.model.hashing import fingerprint
@@ -110,14 +110,23 @@ class Retriever(Forms):
         inputs = legs.inputs(query, text, _mode(query.mode or self.mode), recorded)
         narrowed = query.filter if isinstance(query.filter, Filter) else None
         choice = wanted if self.dedupe is None and self.diversify is None else _CHOICE * wanted
-        request = legs.request(inputs, narrowed, max(LEG_DEPTH, choice))
+        request = legs.request(inputs, narrowed, max(LEG_DEPTH, choice), None if deadline is None else deadline.left())
         at = None if recorded is None else recorded.seq
         with self.data.snapshot(self.namespace, self.filter, at=at) as snapshot:
             if at is not None:
                 snapshot.titles([])  # says so when what was seen then has been collected
-            hits = self._hits(snapshot, snapshot.search(request), text, choice)
+            hits = self._hits(snapshot, self._searched(snapshot, request), text, choice)
         vector = None if inputs.vector is None else encode_vector(inputs.vector)
         return Found(self._varied(hits, wanted), inputs.usage, snapshot.seq, vector, inputs.sparse)
+
+    def _searched(self, snapshot: Snapshot, request: SearchRequest) -> SearchResult:
+        try:
+            return snapshot.search(request)
+        except StoreError as error:
+            if error.code != "deadline":
+                raise
+            message = f"retriever {self.id!r}: the deadline passed"
+            raise RetrievalError(message, code="deadline", retryable=True) from error
 
     def fingerprint(self) -> str:
         """Its identity: namespace, spaces, and every option that decides what it finds."""

@@ -7,9 +7,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
+from florilege.concurrency import Deadline
 from florilege.interfaces.embedding import EmbeddingSpace
 from florilege.interfaces.stores import Fence, SourceWrite, VectorLeg
-from florilege.model.errors import ConfigError, Conflict
+from florilege.model.errors import ConfigError, Conflict, StoreError
 from florilege.model.ledger import SourceRecord, Version
 from florilege.stores import codecs
 from florilege.stores.preparation import Prepared
@@ -98,6 +99,14 @@ def lease_held(namespace: str, corpus_id: str, holder: str) -> Conflict:
         code="lease_held",
         retryable=True,
     )
+
+
+def left(deadline: Deadline) -> float | None:
+    """Seconds a search still has, None for no end; StoreError (code ``deadline``) when there are none."""
+    seconds = deadline.left()
+    if seconds == 0.0:
+        raise StoreError("the deadline passed before the search was done", code="deadline", retryable=True)
+    return seconds
 
 
 def listed_record(row: tuple[Any, ...]) -> SourceRecord:

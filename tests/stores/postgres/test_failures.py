@@ -6,7 +6,7 @@ import os
 import signal
 import time
 from collections.abc import Callable, Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from datetime import date, datetime
 from pathlib import Path
 from typing import Any
@@ -16,9 +16,10 @@ import psycopg
 import pytest
 
 from florilege.interfaces.stores import SearchRequest
-from florilege.model.errors import ConfigError, NotFound, StoreError, Unavailable
+from florilege.model.errors import ConfigError, NotFound, RetrievalError, StoreError, Unavailable
 from florilege.model.filters import F, Filter
 from florilege.model.ledger import Version
+from florilege.retrieval import Retriever
 from florilege.stores import open_store
 from florilege.stores.postgres import PostgresStore
 from florilege.stores.postgres.writing import writer
@@ -37,6 +38,52 @@ def doomed() -> Iterator[Any]:
     """A server of its own, to be killed and started again."""
     with started() as own:
         yield own
+
+
+@contextmanager
+def locked(server: Server, store: PostgresStore, table: str) -> Iterator[None]:
+    """Meanwhile whoever reads the table waits."""
+    with psycopg.connect(server.url) as holder:
+        holder.execute(f"LOCK TABLE {store._database.schema}.{table} IN ACCESS EXCLUSIVE MODE")
+        yield
+
+
+def _active(server: Server) -> int:
+    ((count,),) = server.run(
+        "SELECT count(*) FROM pg_stat_activity WHERE state = 'active' AND backend_type = 'client backend'"
+        " AND pid <> pg_backend_pid()"
+    )
+    return int(count)
+
+
+def test_the_server_ends_a_search_at_its_deadline(server: Server, store: PostgresStore) -> None:
+    store.replace(NS, [write_of("a", ["one"])])
+    with locked(server, store, "posting"), store.snapshot(NS) as snapshot:
+        start = time.monotonic()
+        with pytest.raises(StoreError) as error:
+            snapshot.search(SearchRequest(text="one", deadline=0.2))
+        assert (error.value.code, error.value.retryable) == ("deadline", True)
+        assert time.monotonic() - start < 10
+        assert _active(server) == 0
+    with store.snapshot(NS) as snapshot:
+        assert len(snapshot.search(SearchRequest(text="one")).legs["lexical"]) == 1
+    with store._database.connection() as connection:
+        assert connection.execute("SHOW statement_timeout").fetchone() == ("0",)
+
+
+def test_a_question_given_up_leaves_no_query_behind(server: Server, store: PostgresStore) -> None:
+    store.replace(NS, [write_of("a", ["one"])])
+    retriever = Retriever(data=store, namespace=NS)
+    with locked(server, store, "posting"):
+        for ask in (retriever.retrieve, retriever.retrieve_with_trace):
+            with pytest.raises(RetrievalError) as error:
+                ask("one", deadline=0.2)
+            assert error.value.code == "deadline"
+        give_up = time.monotonic() + 10
+        while _active(server) and time.monotonic() < give_up:
+            time.sleep(0.05)
+        assert _active(server) == 0
+    assert len(retriever.retrieve("one", deadline=60)) == 1
 
 
 def test_idle_connections_may_be_lost(server: Server, store: PostgresStore) -> None:

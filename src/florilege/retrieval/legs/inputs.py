@@ -57,8 +57,10 @@ class Legs:
         weights, more = self._weights(text, mode) if sparse else (None, Usage())
         return Inputs(text=words, vector=vector, sparse=weights, usage=spent + more)
 
-    def request(self, inputs: Inputs, filter: Filter | None, depth: int) -> SearchRequest:
-        """The search these inputs ask for."""
+    def request(
+        self, inputs: Inputs, filter: Filter | None, depth: int, deadline: float | None = None
+    ) -> SearchRequest:
+        """The search these inputs ask for, to be over in ``deadline`` seconds."""
         return SearchRequest(
             text=inputs.text,
             vector=inputs.vector,
@@ -67,6 +69,7 @@ class Legs:
             sparse_space=None if self.sparse is None else self.sparse.space,
             filter=filter,
             depth=depth,
+            deadline=deadline,
         )
 
     def _wanted(self, leg: VectorLeg, embedder: Embedder | SparseEmbedder | None, mode: Mode) -> bool:

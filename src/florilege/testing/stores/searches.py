@@ -16,7 +16,7 @@ from florilege.interfaces.stores import (
     SourceWrite,
 )
 from florilege.model.chunk import Chunk, ParentChunk, Provenance
-from florilege.model.errors import ConfigError, EmbeddingError, NotFound
+from florilege.model.errors import ConfigError, EmbeddingError, NotFound, StoreError
 from florilege.model.filters import F
 from florilege.model.ledger import SourceRecord, Version
 from florilege.testing.filters import CASES, ROWS
@@ -138,6 +138,14 @@ class VectorStoreTests(MomentTests):
                 snapshot.search(SearchRequest(vector=[1, 0], space=other))
             with pytest.raises(ConfigError):
                 snapshot.search(SearchRequest(vector=[1, 0, 0]))
+
+    def test_a_search_ends_with_its_deadline(self, store: DataStore) -> None:
+        store.replace(NS, [write_of("a", ["one"])])
+        with store.snapshot(NS) as snapshot:
+            with pytest.raises(StoreError) as error:
+                snapshot.search(SearchRequest(text="one", deadline=0.0))
+            assert (error.value.code, error.value.retryable) == ("deadline", True)
+            assert len(snapshot.search(SearchRequest(text="one", deadline=60.0)).legs["lexical"]) == 1
 
     def test_a_floor_cannot_be_left(self, store: DataStore) -> None:
         def guarded(name: str, tenant: str) -> SourceWrite:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from florilege.concurrency import Deadline
 from florilege.interfaces.embedding import EmbeddingSpace
 from florilege.interfaces.stores import Candidate, SearchRequest, SearchResult
 from florilege.model.filters import SYSTEM_FIELDS, Filter, intersect, leaves
@@ -14,6 +16,7 @@ from florilege.stores.postgres.reading.matching import FEW_ROWS, Matching
 from florilege.stores.postgres.server.connection import Connection
 from florilege.stores.postgres.writing.words import TermKeys
 from florilege.stores.resident.searching.search import checked_weights, unit
+from florilege.stores.rules import left
 from florilege.stores.terms import TextAnalyzer
 
 
@@ -39,6 +42,8 @@ class Search:
             query = unit(request.vector, request.space.dimensions)
         if request.sparse is not None and request.sparse_space is not None:
             weights = checked_weights(request.sparse, request.sparse_space.dimensions)
+        deadline = Deadline(request.deadline)
+        _hurry(connection, deadline)
         stale, space, sparse = self._state(connection, request.space, request.sparse_space)
         terms = [] if request.text is None else sorted(set(self._analyzer.query_terms(request.text)))
         numbers = [self._keys[term] for term in terms]
@@ -59,15 +64,18 @@ class Search:
             ]
             if stale:
                 facts["stale_lexemes"] = True
+            _hurry(connection, deadline)
             found["lexical"] = legs.lexical(connection, namer, numbers, totals, request.depth)
         if query is not None:
             found["dense"] = []
             if space is not None:
+                _hurry(connection, deadline)
                 by_index = space.indexed and rows > FEW_ROWS
                 found["dense"] = legs.dense(connection, namer, space.key, query, request.depth, by_index)
         if weights is not None:
             found["sparse"] = []
             if sparse is not None:
+                _hurry(connection, deadline)
                 ids = sorted(weights)
                 dimensions = self._keys.dimensions(sparse.key, ids).tolist()
                 found["sparse"] = legs.sparse(connection, namer, dimensions, [weights[id] for id in ids], request.depth)
@@ -116,3 +124,10 @@ class Search:
     def _undeclared(self, tree: Filter | None) -> list[str]:
         found = {leaf.path for leaf in leaves(tree)} if tree is not None else set()
         return sorted(".".join(path) for path in found - self._fields.kinds.keys() if path[0] not in SYSTEM_FIELDS)
+
+
+def _hurry(connection: Connection, deadline: Deadline) -> None:
+    """The server ends whatever statement of this transaction comes next and takes longer than is left."""
+    seconds = left(deadline)
+    if seconds is not None:
+        connection.execute(f"SET LOCAL statement_timeout = {max(1, math.ceil(seconds * 1000))}")

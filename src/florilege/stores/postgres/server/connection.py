@@ -200,6 +200,8 @@ class Database:
             return ConfigError(f"{self.shown} refused the connection: {message}", code="bad_dsn")
         if isinstance(error, errors.InsufficientPrivilege):
             return StoreError(f"{self.shown}: {message}; grant it, or open read-only", code="no_grant")
+        if isinstance(error, errors.QueryCanceled):
+            return StoreError(f"{self.shown} ended the query: {message}", code="deadline", retryable=True)
         if isinstance(error, (errors.DiskFull, errors.OutOfMemory)):
             return StoreError(f"{self.shown}: {message}; nothing was written", code="disk_full", retryable=True)
         if isinstance(error, (psycopg.OperationalError, errors.DeadlockDetected, errors.UniqueViolation)):

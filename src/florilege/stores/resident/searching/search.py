@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from florilege.concurrency import Deadline
 from florilege.interfaces.embedding import EmbeddingSpace
 from florilege.interfaces.stores import Candidate, SearchRequest, SearchResult
 from florilege.model.errors import ConfigError, NotFound
@@ -20,6 +21,7 @@ from florilege.stores.resident.residents import Resident
 from florilege.stores.resident.searching import legs
 from florilege.stores.resident.searching.bm25 import lexical
 from florilege.stores.resident.searching.masks import Masks
+from florilege.stores.rules import left
 
 Terms = Callable[[str], tuple[list[int], dict[str, Any]]]
 Names = Callable[[Sequence[int]], dict[int, tuple[str, str]]]
@@ -51,6 +53,8 @@ class Search:
         self, namespace: int, seq: int, floor: Filter | None, request: SearchRequest, terms: Terms, names: Names
     ) -> SearchResult:
         """One search. ConfigError when a query vector does not fit its space."""
+        deadline = Deadline(request.deadline)
+        left(deadline)
         space, sparse = self._key(request.space), self._key(request.sparse_space)
         query, weights = _dense_query(request), _sparse_query(request)
         blocks = self._blocks(namespace, seq, words=request.text is not None, space=space, sparse=sparse)
@@ -76,10 +80,12 @@ class Search:
             for leg, of in holders.items()
         }
         found: dict[str, legs.Found] = {}
+        left(deadline)
         if request.text is not None:
             numbers, told = terms(request.text)
             facts.update(told)
             found["lexical"] = lexical(blocks, views, matching, numbers, request.depth)
+            left(deadline)
         if query is not None:
             found["dense"] = legs.NONE
             if space is not None:
