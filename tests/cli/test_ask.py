@@ -84,6 +84,17 @@ def test_recipes_that_are_not_there_or_wrong(asked: Any) -> None:
     assert (code, "steps[0]" in err) == (3, True)
 
 
+@pytest.mark.parametrize("option", ["--limit", "--sentences", "--timeout"])
+@pytest.mark.parametrize("value", ["0", "-1", "a", "1e999"])
+def test_options_of_a_wrong_kind_are_refused_at_once(
+    option: str, value: str, project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as caught:
+        main(["ask", "x", f"{option}={value}"])
+    assert caught.value.code == 2
+    assert f"argument {option}: must be a " in capsys.readouterr().err
+
+
 def test_an_extractive_answer_needs_no_model(asked: Any) -> None:
     code, out, _ = asked("ask", "when are refunds paid", "--sentences", "1")
     assert code == 0

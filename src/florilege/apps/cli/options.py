@@ -25,23 +25,27 @@ def filter_of(args: argparse.Namespace) -> Filter | None:
 
 def count(text: str) -> int:
     """A whole number of at least 0."""
-    return _at_least(int(text), 0)
+    return _whole(text, 0)
 
 
 def positive(text: str) -> int:
     """A whole number of at least 1."""
-    return _at_least(int(text), 1)
+    return _whole(text, 1)
 
 
 def seconds(text: str) -> float:
     """A number above 0."""
-    value = float(text)
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0.0
     if not 0 < value < float("inf"):
-        raise argparse.ArgumentTypeError("must be above 0")
+        raise argparse.ArgumentTypeError(f"must be a number above 0, not {text!r}")
     return value
 
 
-def _at_least(value: int, least: int) -> int:
+def _whole(text: str, least: int) -> int:
+    value = int(text) if text.removeprefix("-").isdecimal() else least - 1
     if value < least:
-        raise argparse.ArgumentTypeError(f"must be at least {least}")
+        raise argparse.ArgumentTypeError(f"must be a whole number of at least {least}, not {text!r}")
     return value
