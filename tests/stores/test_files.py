@@ -136,25 +136,6 @@ def test_media_that_cannot_be_written(path: Path, monkeypatch: pytest.MonkeyPatc
         SQLiteStore(path, read_only=True)
 
 
-def test_a_full_disk_loses_nothing(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    connect = connection.Database._connect
-
-    def cramped(self: connection.Database) -> sqlite3.Connection:
-        made = connect(self)
-        made.execute(f"PRAGMA max_page_count = {made.execute('PRAGMA page_count').fetchone()[0] + 20}")
-        return made
-
-    monkeypatch.setattr(connection.Database, "_connect", cramped)
-    with SQLiteStore(path) as store:
-        with pytest.raises(StoreError) as error:
-            store.replace(NS, [write_of("big", ["word " * 2000 + str(number) for number in range(50)])])
-        assert error.value.code == "disk_full"
-        (outcome,) = store.replace(NS, [write_of("c", ["small"])])
-        assert outcome.conflict is None
-        assert [record.source_id for record in store.list_sources(NS)[0]] == ["a", "b", "c"]
-        assert store.check().problems == []
-
-
 def test_a_writer_that_waits_too_long(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(connection, "LOCK_SECONDS", 0.2)
     script = (

@@ -5,24 +5,25 @@
         def location(self, path): return str(path / "store")
 
 ``opener`` names a function that opens a store at a location: ``open_at(location, batch_chunks=2000)``. Real processes,
-SIGKILL, half of them at named failpoints. FLORILEGE_SOAK=1 raises the counts to 200 kills and 60 s.
+SIGKILL, half of them at named failpoints. FLORILEGE_SOAK=1 raises the counts to 200 kills, 60 s and four readers.
 """
 
 from __future__ import annotations
 
 import os
 import random
+import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, ClassVar
 
 import pytest
 
-from florilege.interfaces.stores import SearchRequest
-from florilege.testing.crash_writer import SOURCES, opener, texts
-from florilege.testing.stores import NS, SPACE, contents, vectors_of, write_of
+from florilege.testing.crash_writer import SOURCES, opener, see_whole, texts, version_of
+from florilege.testing.stores import NS, write_of
 
 SOAK = bool(os.environ.get("FLORILEGE_SOAK"))
 
@@ -55,27 +56,13 @@ class _Processes:
         return opener(self.opener)(place, batch_chunks=2000)
 
     def start(self, *values: object, **environment: str) -> subprocess.Popen[str]:
-        """A writer process."""
+        """A process that writes, or reads."""
         return subprocess.Popen(
             [sys.executable, "-m", "florilege.testing.crash_writer", self.opener, *map(str, values)],
             stdout=subprocess.PIPE,
             text=True,
             env={**os.environ, **environment},
         )
-
-    @staticmethod
-    def version(store: Any, source_id: str) -> int:
-        """The version a source is at, told by its chunks; a mixture fails."""
-        with store.snapshot(NS) as snapshot:
-            found = contents(snapshot, source_id)
-            if not found:
-                return 0
-            version = int(found[0].split()[1])
-            assert found == texts(source_id, version)
-            hits = snapshot.search(SearchRequest(text="version", depth=1000)).legs["lexical"]
-            told = [text for text in found if text.startswith("version")]
-            assert sum(hit.source_id == source_id for hit in hits) == len(told)
-        return version
 
 
 class CrashTests(_Processes):
@@ -105,7 +92,7 @@ class CrashTests(_Processes):
                 acknowledged[source_id] = int(version)
                 reached = max(reached, int(version))
             with self.opened(place) as store:
-                states = {source_id: self.version(store, source_id) for source_id in SOURCES}
+                states = {source_id: version_of(store, source_id) for source_id in SOURCES}
                 differ = {source_id for source_id in SOURCES if states[source_id] != acknowledged[source_id]}
                 assert len(differ) <= 1, f"killed at {name or 'random'}: {states} is not {acknowledged}"
                 assert all(states[source_id] == 0 or states[source_id] >= reached for source_id in differ), (
@@ -119,37 +106,37 @@ class CrashTests(_Processes):
 
 
 class ConcurrencyTests(_Processes):
-    """Two processes write and this one reads: every read sees exactly one generation of every source."""
+    """Processes write and read side by side: every read sees exactly one generation of every source."""
+
+    writers: ClassVar[int] = 2
+    readers: ClassVar[int] = 4 if SOAK else 2
 
     @pytest.mark.crash
     @pytest.mark.timeout(600)
-    def test_writers_and_readers_see_whole_generations(self, place: str) -> None:
+    def test_writers_and_readers_see_whole_generations(
+        self, place: str, record_property: Callable[[str, object], None]
+    ) -> None:
+        """Readers end with an error when one sees anything else; so does this process, which is one of them."""
         with self.opened(place) as store:
             store.replace(NS, [write_of(source_id, texts(source_id, 1), vectors=True) for source_id in SOURCES])
-            writers = [self.start(place, "compete", number) for number in range(2)]
+            writers = [self.start(place, "compete", number) for number in range(self.writers)]
+            others = [self.start(place, "watch", number) for number in range(1, self.readers)]
             try:
-                for writer in writers:
-                    assert writer.stdout is not None
-                    writer.stdout.readline()
+                for process in (*writers, *others):
+                    assert process.stdout is not None
+                    process.stdout.readline()
                 reads = 0
                 end = time.monotonic() + self.seconds
                 while time.monotonic() < end:
-                    self._read(store)
+                    see_whole(store)
                     reads += 1
             finally:
-                for writer in writers:
-                    writer.terminate()
-                wrote = [int((writer.communicate()[0].split() or ["0"])[-1]) for writer in writers]
-            assert reads > 3
-            assert min(wrote) > 3
+                for process in (*writers, *others):
+                    process.terminate()
+                told = [process.communicate()[0].split() for process in (*writers, *others)]
+            assert [process.returncode for process in (*writers, *others)] == [-signal.SIGTERM] * len(told)
+            counts = [int(words[-1]) if words else 0 for words in told]
+            record_property("written", counts[: self.writers])
+            record_property("looked at all sources", [reads, *counts[self.writers :]])
+            assert min(reads, *counts) > 3
             assert store.check().problems == []
-
-    def _read(self, store: Any) -> None:
-        for source_id in SOURCES:
-            assert self.version(store, source_id) >= 1
-        with store.snapshot(NS) as snapshot:
-            result = snapshot.search(SearchRequest(vector=vectors_of(["version"])[0], space=SPACE, depth=500))
-            chunks = snapshot.hydrate([item.row for item in result.legs["dense"]])
-            for source_id in SOURCES:
-                mine = [chunk.content for chunk in chunks if chunk.source_id == source_id]
-                assert set(mine) <= set(contents(snapshot, source_id))

@@ -2,20 +2,24 @@
 
     python -m florilege.testing.crash_writer OPENER LOCATION FIRST SEED
     python -m florilege.testing.crash_writer OPENER LOCATION compete NUMBER
+    python -m florilege.testing.crash_writer OPENER LOCATION watch NUMBER
 
 OPENER is ``module:function``, which opens the store at a location: ``function(location, batch_chunks=)``. Each line
-says a source and the version it has been brought to (0: deleted); competitors say how often they won.
+says a source and the version it has been brought to (0: deleted); competitors say how often they won,
+watchers how often they looked at all sources.
 """
 
 from __future__ import annotations
 
+import itertools
 import random
 import sys
 from collections.abc import Callable
 from importlib import import_module
 from typing import Any
 
-from florilege.testing.stores import NS, SPACE, vectors_of, write_of
+from florilege.interfaces.stores import SearchRequest
+from florilege.testing.stores import NS, SPACE, contents, vectors_of, write_of
 
 SOURCES = tuple(f"s{number}" for number in range(6))
 
@@ -78,18 +82,53 @@ def compete(store: Any, number: int) -> None:
             store.collect(NS)
 
 
+def version_of(store: Any, source_id: str) -> int:
+    """The version a source is at, told by its chunks (0: there are none); a mixture fails."""
+    with store.snapshot(NS) as snapshot:
+        found = contents(snapshot, source_id)
+        if not found:
+            return 0
+        version = int(found[0].split()[1])
+        assert found == texts(source_id, version)
+        hits = snapshot.search(SearchRequest(text="version", depth=1000)).legs["lexical"]
+        told = [text for text in found if text.startswith("version")]
+        assert sum(hit.source_id == source_id for hit in hits) == len(told)
+    return version
+
+
+def see_whole(store: Any) -> None:
+    """Look at every source, by record and by each leg; anything but one whole generation fails."""
+    for source_id in SOURCES:
+        assert version_of(store, source_id) >= 1
+    with store.snapshot(NS) as snapshot:
+        result = snapshot.search(SearchRequest(vector=vectors_of(["version"])[0], space=SPACE, depth=500))
+        chunks = snapshot.hydrate([item.row for item in result.legs["dense"]])
+        for source_id in SOURCES:
+            mine = [chunk.content for chunk in chunks if chunk.source_id == source_id]
+            assert set(mine) <= set(contents(snapshot, source_id))
+
+
+def watch(store: Any) -> None:
+    """Look again and again."""
+    for count in itertools.count(1):
+        see_whole(store)
+        _tell(count)
+
+
 def _tell(*words: object) -> None:
     sys.stdout.write(" ".join(map(str, words)) + "\n")
     sys.stdout.flush()
 
 
 def main(open_store: str, location: str, *rest: str) -> None:
-    """Open the store and write until killed."""
-    competing = rest[0] == "compete"
-    batch = 2000 if competing and rest[1] == "0" else 5
+    """Open the store and write, or read, until killed."""
+    role = rest[0]
+    batch = 2000 if role == "compete" and rest[1] == "0" else 5
     with opener(open_store)(location, batch_chunks=batch) as store:
-        if competing:
+        if role == "compete":
             compete(store, int(rest[1]))
+        elif role == "watch":
+            watch(store)
         else:
             write_for_ever(store, int(rest[0]), int(rest[1]))
 

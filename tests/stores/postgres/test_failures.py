@@ -23,7 +23,7 @@ from florilege.retrieval import Retriever
 from florilege.stores import open_store
 from florilege.stores.postgres import PostgresStore
 from florilege.stores.postgres.writing import writer
-from florilege.testing.stores import NS, SPACE, contents, vectors_of, write_of
+from florilege.testing.stores import NS, SPACE, contents, key_of, vectors_of, write_of
 from tests.stores.postgres.server import Server, alive, started
 
 
@@ -183,6 +183,41 @@ def _start_again(doomed: Any) -> None:
             if time.monotonic() > give_up:
                 raise
             time.sleep(0.5)
+
+
+@pytest.mark.parametrize("table", ["text", "posting", "vector", "row_vector", "source"])
+@pytest.mark.parametrize("batch_chunks", [2000, 3], ids=["at once", "staged"])
+def test_a_full_disk_loses_nothing(server: Server, dsn: str, table: str, batch_chunks: int) -> None:
+    """A trigger of the server's raises what a table that cannot grow raises, in the middle of the write."""
+    old, new = [f"old {number}" for number in range(7)], [f"new {number}" for number in range(7)]
+
+    def write(store: PostgresStore) -> None:
+        store.put_vectors(SPACE, [key_of(text) for text in new], vectors_of(new))
+        store.replace(NS, [write_of("a", new, expected=Version(1, 1), vectors=True)])
+
+    with PostgresStore(dsn, batch_chunks=batch_chunks) as store:
+        store.replace(NS, [write_of("a", old, vectors=True)])
+        schema = store._database.schema
+        server.run(
+            f"CREATE FUNCTION {schema}.full_disk() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION"
+            " 'could not extend file \"base/5/16384\": No space left on device' USING ERRCODE = 'disk_full'; END $$"
+        )
+        server.run(
+            f"CREATE TRIGGER full_disk BEFORE INSERT OR UPDATE ON {schema}.{table}"
+            f" FOR EACH ROW EXECUTE FUNCTION {schema}.full_disk()"
+        )
+        with pytest.raises(StoreError, match="No space left on device; nothing was written") as error:
+            write(store)
+        assert (error.value.code, error.value.retryable) == ("disk_full", True)
+        with store.snapshot(NS) as snapshot:
+            assert contents(snapshot, "a") == old
+        assert store.check().problems == []
+        assert server.run(f"SELECT count(*) FROM {schema}.staged") == [(0,)]
+        server.run(f"DROP TRIGGER full_disk ON {schema}.{table}")
+        write(store)
+        with store.snapshot(NS) as snapshot:
+            assert contents(snapshot, "a") == new
+        assert store.check().problems == []
 
 
 def test_a_server_that_is_away(tmp_path: Path) -> None:

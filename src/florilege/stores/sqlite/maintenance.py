@@ -9,6 +9,7 @@ from pathlib import Path
 from florilege.interfaces.stores import Findings
 from florilege.model.errors import ConfigError
 from florilege.stores.sqlite.database.connection import Database
+from florilege.stores.sqlite.database.errors import system_errors, translated
 from florilege.stores.sqlite.segments.listing import Listed, every, forget
 from florilege.stores.sqlite.writing.rows import add_change
 from florilege.stores.sqlite.writing.vocabulary import Vocabulary, lexemes
@@ -94,12 +95,17 @@ def backup(database: Database, target: Path) -> None:
     """A consistent copy in a new folder while the store is in use. ConfigError when the folder holds anything."""
     if target.exists() and (not target.is_dir() or any(target.iterdir())):
         raise ConfigError(f"{target} exists and is not an empty folder; name a new one", code="exists")
-    target.mkdir(parents=True, exist_ok=True)
+    with system_errors(target):
+        target.mkdir(parents=True, exist_ok=True)
+    path = target / "store.db"
     with database.read() as connection:
-        copy = sqlite3.connect(target / "store.db", isolation_level=None)
+        copy = sqlite3.connect(path, isolation_level=None)
         try:
             connection.backup(copy, pages=4096, sleep=0.001)
             forget(copy)
+        except sqlite3.Error as error:
+            path.unlink(missing_ok=True)  # half a copy, which nobody else has open
+            raise translated(error, path) from error
         finally:
             copy.close()
 

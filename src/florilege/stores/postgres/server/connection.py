@@ -193,7 +193,7 @@ class Database:
             raise ConfigError("text with lone surrogates cannot be stored; clean it first", code="bad_text") from error
 
     def _translate(self, error: BaseException | None) -> FlorilegeError:
-        message = " ".join(str(error).split())
+        message = _told(error)
         if isinstance(error, (errors.UndefinedTable, errors.InvalidSchemaName)):
             return NotFound(f"no store in schema {self.schema!r} of {self.shown}; create it first", code="no_store")
         if isinstance(error, psycopg.OperationalError) and any(word in message for word in _REFUSALS):
@@ -207,6 +207,12 @@ class Database:
         if isinstance(error, (psycopg.OperationalError, errors.DeadlockDetected, errors.UniqueViolation)):
             return Unavailable(f"{self.shown} cannot be reached or written now: {message}", retryable=True)
         return StoreError(f"{self.shown}: {message}", code="postgres")
+
+
+def _told(error: BaseException | None) -> str:
+    """What the server says, without its details and context, which may repeat what was written."""
+    primary = error.diag.message_primary if isinstance(error, psycopg.Error) else None
+    return " ".join((primary or str(error)).split())
 
 
 def _tried_again(work: Callable[[], _T]) -> _T:
