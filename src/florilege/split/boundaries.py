@@ -107,7 +107,7 @@ class Sentences:
         best = low
         for mark in MARKS if plain else _WIDE_MARKS + MARKS:
             found = text.rfind(mark, best, high + len(mark) - 1)
-            while found > best and mark[0] == "." and not ends_sentence(text, found):
+            while found > best and mark[0] == "." and not full_stop_ends(text, found):
                 found = text.rfind(mark, best, found)
             best = max(best, found)
         if best > low:
@@ -129,7 +129,7 @@ class Sentences:
         best = high
         for mark in MARKS if plain else _WIDE_MARKS + MARKS:
             found = text.find(mark, low - 1 if low else 0, best)
-            while found >= 0 and mark[0] == "." and not ends_sentence(text, found):
+            while found >= 0 and mark[0] == "." and not full_stop_ends(text, found):
                 found = text.find(mark, found + 1, best)
             best = found if found >= 0 else best
         if best < high:
@@ -182,8 +182,3 @@ LINES = Lines()
 WORDS = Words()
 PROSE: tuple[Level, ...] = (PARAGRAPHS, SENTENCES, LINES, WORDS)
 CODE: tuple[Level, ...] = (CodeBlocks(), PARAGRAPHS, LINES, WORDS)
-
-
-def ends_sentence(text: str, dot: int) -> bool:
-    """Whether the full stop at ``dot`` ends a sentence; behind seven letters, which no abbreviation has, it does."""
-    return (dot >= 7 and text[dot - 7 : dot].isalpha()) or full_stop_ends(text, dot)

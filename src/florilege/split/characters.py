@@ -76,39 +76,72 @@ def spans(
     end = trimmed(text, start, end)
     fresh = start = opening(text, start, end, size)
     usual = ladder is PROSE
-    coarse = ladder[0]
+    quarter = size // 4
     pieces: list[tuple[int, int]] = []
     while fresh < end:
         high = start + size
         if high >= end:
             pieces.append((start, end))
             break
-        cut = usual_cut(text, start, fresh, high, end) if usual else -1
-        if cut < 0:
-            low = floor if fresh <= floor < high else fresh
-            found = coarse.last(text, low, high)
-            if found < 0 and start < fresh:
-                start = _made_room(text, pieces[-1], start, fresh, end, size, ladder)
-                high = start + size
-                found = coarse.last(text, low, high) if high < end else end
-            cut = _cut(text, start, low, high, end, ladder, found)
-            if cut <= fresh or (text[fresh].isspace() and cut <= first_ink(text, fresh, end)):
-                fresh = start = first_ink(text, fresh, end)  # overlap or indentation crowds out a long cluster
-                continue
+        # Most pieces end with a paragraph; what the levels would answer is then known without asking them.
+        cut = text.rfind("\n\n", max(fresh, start + quarter), high + 2) if usual else -1
+        if cut <= fresh or text[cut - 1].isspace():
+            cut = usual_cut(text, start, fresh, high, end) if usual else -1
+            if cut < 0:
+                start, fresh, cut = _unusual(text, pieces, start, fresh, end, size, ladder, floor)
+                if cut < 0:
+                    continue
         pieces.append((start, cut))
-        fresh = opening(text, cut, end, size)
-        if overlap and fresh < end:
-            low = max(cut - overlap, start + 1)
-            begin = usual_start(text, low, cut) if usual else -1
-            begin = opening(text, begin, cut, size) if begin >= 0 else -1
-            if not low <= begin < cut:
-                begin = _unit_start(text, low, cut, size, ladder)
-            if begin < 0:
-                begin = boundary_after(text, low, start, cut)
-            start = begin if begin < cut else fresh
+        if cut + 2 < end and text[cut] == "\n" == text[cut + 1] and not text[cut + 2].isspace():
+            fresh = cut + 2
         else:
+            fresh = opening(text, cut, end, size)
+        if not overlap or fresh >= end:
             start = fresh
+            continue
+        low = cut - overlap if cut - overlap > start else start + 1
+        begin = usual_start(text, low, cut) if usual else -1
+        if begin >= 0 and begin + 2 < cut and text[begin] == "\n" == text[begin + 1] and not text[begin + 2].isspace():
+            begin += 2
+        elif begin < 0 or not "!" <= text[begin + 1] < "\u007f":
+            begin = _overlap_start(text, start, low, cut, size, ladder, begin)
+        else:
+            begin += 1
+        start = begin if begin < cut else fresh
     return pieces
+
+
+def _unusual(
+    text: str,
+    pieces: Sequence[tuple[int, int]],
+    start: int,
+    fresh: int,
+    end: int,
+    size: int,
+    ladder: Sequence[Level],
+    floor: int,
+) -> tuple[int, int, int]:
+    """Where the next piece begins, what of it is new, and its end, as the levels say; no end: begin there anew."""
+    high = start + size
+    low = floor if fresh <= floor < high else fresh
+    found = ladder[0].last(text, low, high)
+    if found < 0 and start < fresh:
+        start = _made_room(text, pieces[-1], start, fresh, end, size, ladder)
+        high = start + size
+        found = ladder[0].last(text, low, high) if high < end else end
+    cut = _cut(text, start, low, high, end, ladder, found)
+    if cut <= fresh or (text[fresh].isspace() and cut <= first_ink(text, fresh, end)):
+        fresh = first_ink(text, fresh, end)  # overlap or indentation crowds out a long cluster
+        return fresh, fresh, -1
+    return start, fresh, cut
+
+
+def _overlap_start(text: str, start: int, low: int, cut: int, size: int, ladder: Sequence[Level], before: int) -> int:
+    """Where in [low, cut) the piece behind ``cut`` begins, ``cut`` when nowhere; a unit ends at ``before``, or -1."""
+    begin = opening(text, before, cut, size) if before >= 0 else -1
+    if not low <= begin < cut:
+        begin = _unit_start(text, low, cut, size, ladder)
+    return boundary_after(text, low, start, cut) if begin < 0 else begin
 
 
 def opening(text: str, at: int, end: int, size: int) -> int:

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import re
 
-from florilege.split.boundaries import CLOSED_MARKS, ends_sentence
+from florilege.split.boundaries import CLOSED_MARKS
+from florilege.text.sentences import full_stop_ends
 
 _MARK = re.compile(r"[.?!](?=[ \r\n])")
 _OTHER_BLANKS = ("\n\r\n", "\n \n", "\n\t\n", "\u2029")
@@ -48,13 +49,13 @@ def _holds_odd_blank(text: str, low: int, high: int) -> bool:
 
 def _last_sentence(text: str, least: int, high: int) -> int:
     best = text.rfind(". ", least, high + 1)
-    while best > least and not ends_sentence(text, best):
+    while best > least and not full_stop_ends(text, best):
         best = text.rfind(". ", least, best)
     best = max(best, least)
     found = _MARK.search(text, best + 1, high + 1)
     while found:
         at = found.start()
-        if text[at] != "." or ends_sentence(text, at):
+        if text[at] != "." or (text[at + 1] != " " and full_stop_ends(text, at)):  # ". " has been looked for
             best = at
         found = _MARK.search(text, at + 1, high + 1)
     if best > least:
@@ -75,7 +76,7 @@ def usual_start(text: str, low: int, high: int) -> int:
     found = _MARK.search(text, before, high)
     while found:
         at = found.start()
-        if text[at] != "." or ends_sentence(text, at):
+        if text[at] != "." or full_stop_ends(text, at):
             return at + 1
         found = _MARK.search(text, at + 1, high)
     if not (text.isascii() or text[before:high].isascii()):

@@ -47,6 +47,11 @@ sec sep sept sen sgt sra str supt tel univ viz vgl vol vols vs e.g i.e d.h z.b u
 _EITHER = "al bros co corp ed etc inc jr llc ltd no nr sr st usw т.д т.п стр"
 _ABBREVIATIONS = frozenset(_BEFORE.split())
 _ENDING_ABBREVIATIONS = frozenset(_EITHER.split())
+# How abbreviations of four letters or more end, and what numbers of items are written in. No other word of four letters
+# holds a full stop.
+_TAIL_LETTERS = 4
+_TAILS = frozenset(word[-_TAIL_LETTERS:] for word in _ABBREVIATIONS | _ENDING_ABBREVIATIONS)
+_NUMERALS = "ivxlcIVXLC"
 _DOTTED = re.compile(r"(?:[^\W\d_]\.)+[^\W\d_]\Z")
 _ITEM_NUMBER = re.compile(r"(?:\d{1,3}|[ivxlcIVXLC]{1,5}|[^\W\d_])\Z")
 _OPENING = "([{\"'“‘«‹„¿¡*_`—–-/"
@@ -81,6 +86,10 @@ def _lone(text: str, at: int) -> bool:
 
 def full_stop_ends(text: str, dot: int) -> bool:
     """Whether the single full stop at ``dot``, white space behind it, ends a sentence."""
+    if dot >= _TAIL_LETTERS:
+        tail = text[dot - _TAIL_LETTERS : dot]
+        if tail.isalpha() and tail.lower() not in _TAILS and tail.strip(_NUMERALS):
+            return True
     return not _holds(text, dot, dot + 1)
 
 
