@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import gzip
+import socket
 import ssl
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -15,7 +17,7 @@ import pytest
 
 import florilege
 from florilege.ingest import load
-from florilege.ingest.remote import http as urls
+from florilege.ingest.web import http as urls
 from florilege.interfaces import Conditional
 from florilege.model.document import Document, Failed, Loaded
 from florilege.model.errors import ConfigError, LoadError
@@ -279,6 +281,40 @@ def test_size_and_time_are_capped(port: int, monkeypatch: pytest.MonkeyPatch) ->
     assert code(f"http://localhost:{port}/bomb") == ("too_large", False)
     monkeypatch.setattr(urls, "TOTAL_SECONDS", 0.5)
     assert code(f"http://localhost:{port}/slow") == ("unavailable", True)
+
+
+def served(*pieces: bytes, pause: float = 0.0) -> int:
+    """The port of a server that answers one request with ``pieces``, as they are, and closes."""
+    listener = socket.create_server(("127.0.0.1", 0))
+
+    def answer() -> None:
+        with listener, listener.accept()[0] as stream, suppress(OSError):
+            stream.recv(65_536)
+            for piece in pieces:
+                stream.sendall(piece)
+                time.sleep(pause)
+
+    threading.Thread(target=answer, daemon=True).start()
+    return int(listener.getsockname()[1])
+
+
+def test_an_answer_that_trickles_in_ends_at_the_deadline(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(urls, "TOTAL_SECONDS", 0.6)
+    for pieces in ([b"HTTP/1.1 200 OK\r\n", *[b"X"] * 100], [b"HTTP/1.1 200 OK\r\n\r\n", *[b"x"] * 100]):
+        started = time.monotonic()
+        assert code(f"http://localhost:{served(*pieces, pause=0.1)}/") == ("unavailable", True)
+        assert time.monotonic() - started < 3
+
+
+def test_an_answer_that_is_cut_short_is_no_page() -> None:
+    head = b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n"
+    short = served(head + b"Content-Length: 100\r\n\r\nonly this")
+    assert code(f"http://localhost:{short}/") == ("unavailable", True)
+    packed = gzip.compress(b"words " * 10_000)
+    short = served(head + b"Content-Encoding: gzip\r\n\r\n" + packed[:-20])
+    assert code(f"http://localhost:{short}/") == ("unavailable", True)
+    chunked = served(head + b"Transfer-Encoding: chunked\r\n\r\n5\r\nwords\r\n")
+    assert code(f"http://localhost:{chunked}/") == ("unavailable", True)
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,8 @@ import os
 import re
 import stat
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 from urllib.parse import unquote
 
 from florilege.ingest.containers.region import Region
@@ -14,19 +15,21 @@ from florilege.ingest.files import FileSource, FolderListing, Walk, os_error
 from florilege.ingest.ignore import glob_regex
 from florilege.ingest.paths import enclosing_store, project_root, source_id
 from florilege.ingest.reading import MAX_BYTES, Reading, bytes_id, failed, with_plugins
-from florilege.ingest.remote.access import Access
 from florilege.ingest.remote.buckets import SCHEME, open_bucket
 from florilege.ingest.remote.objects import ObjectListing
 from florilege.ingest.source import ByteSource
+from florilege.ingest.web.access import Access, Crawl
 from florilege.interfaces.sources import Container, Reader, Source
 from florilege.model.document import Failed, Loaded
 from florilege.model.errors import ConfigError, LoadError
 
 if TYPE_CHECKING:
+    from florilege.ingest.web.site import SiteListing
     from florilege.isolation import WorkerPool
 
 _MAGIC = re.compile(r"[*?\[]")
 
+AnyListing: TypeAlias = "FolderListing | ObjectListing | SingleListing | SiteListing"
 What = str | os.PathLike[str] | bytes
 
 
@@ -50,6 +53,7 @@ def load(
     allow_private: str | Sequence[str] = (),
     trust: str | os.PathLike[str] | None = None,
     storage_options: Mapping[str, Any] | None = None,
+    crawl: Crawl | bool = False,
 ) -> LoadListing:
     """Find sources and read them lazily.
 
@@ -76,7 +80,8 @@ def load(
 
     http(s) addresses are fetched from the public internet only; ``allow_private`` names hosts that may lie elsewhere,
     ``trust`` a file of certificates to trust besides the system's. ``storage_options`` go to the library that serves a
-    storage; without any, obstore takes credentials from the environment.
+    storage; without any, obstore takes credentials from the environment. With ``crawl`` an address is where a site
+    begins, whose pages are followed as :class:`Crawl` says.
 
     Iterating yields :class:`Loaded` and :class:`Failed` in a stable order. Raises :class:`ConfigError` for options.
     """
@@ -104,14 +109,15 @@ def load(
     access = Access(private=frozenset(map(str.lower, _strings(allow_private))), trust=trusted)
     if trusted is not None:
         access.tls()
-    place = _Place(top, reading, walk, access, storage_options or {})
+    followed = Crawl() if crawl is True else crawl or None
+    place = _Place(top, reading, walk, access, storage_options or {}, followed)
     return LoadListing([_listing(item, place, name) for item in items])
 
 
 class LoadListing:
     """Several listings as one: a file reached twice is listed once, an id that two files claim fails for the second."""
 
-    def __init__(self, listings: Sequence[FolderListing | ObjectListing | SingleListing]) -> None:
+    def __init__(self, listings: Sequence[AnyListing]) -> None:
         self._listings = tuple(listings)
 
     @property
@@ -195,9 +201,10 @@ class _Place(NamedTuple):
     walk: Walk
     access: Access
     storage_options: Mapping[str, Any]
+    crawl: Crawl | None
 
 
-def _listing(item: Any, place: _Place, name: str | None) -> FolderListing | ObjectListing | SingleListing:
+def _listing(item: Any, place: _Place, name: str | None) -> AnyListing:
     if isinstance(item, bytes):
         source = BytesSource(item, name, place.reading)
         return SingleListing(source.source_id, source)
@@ -211,16 +218,25 @@ def _listing(item: Any, place: _Place, name: str | None) -> FolderListing | Obje
     scheme = SCHEME.match(text)
     if scheme is not None and not os.path.lexists(text):
         if scheme[1].lower() in ("http", "https"):
-            from florilege.ingest.remote.urls import UrlSource
-
-            address = UrlSource(text, place.reading, place.access)
-            return SingleListing(address.source_id, address)
+            return _web(text, place)
         if scheme[1].lower() != "file":
             return ObjectListing(*open_bucket(text, place.storage_options), place.reading, place.walk)
         text = unquote(text[scheme.end() :])
     if _MAGIC.search(text) and not os.path.lexists(text):
         return _glob(text, place.root, place.reading, place.walk)
     return _path(text, place.root, place.reading, place.walk)
+
+
+def _web(address: str, place: _Place) -> SingleListing | SiteListing:
+    from florilege.ingest.web.http import fetch
+    from florilege.ingest.web.urls import UrlSource
+
+    if place.crawl is not None:
+        from florilege.ingest.web.site import SiteListing
+
+        return SiteListing(address, place.crawl, place.reading, place.access)
+    source = UrlSource(address, place.reading, partial(fetch, access=place.access))
+    return SingleListing(source.source_id, source)
 
 
 def _path(text: str, root: str, reading: Reading, walk: Walk) -> FolderListing | SingleListing:

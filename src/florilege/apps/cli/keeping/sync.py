@@ -21,7 +21,8 @@ def add_parser(commands: Any) -> None:
         description="Index what is new or changed under the paths given; what is unchanged costs nothing. "
         "Sources that are gone are told as stale, and deleted with --delete.",
     )
-    parser.add_argument("paths", nargs="+", metavar="PATH", help="files, folders or globs")
+    parser.add_argument("paths", nargs="+", metavar="PATH", help="files, folders, globs or addresses")
+    parser.add_argument("--crawl", action="store_true", help="follow the links of pages, within their site")
     parser.add_argument("--delete", action="store_true", help="delete sources under these paths that are gone")
     parser.add_argument("--allow-mass-delete", action="store_true", help="delete even more than half of the corpus")
     parser.add_argument("--lexical", action="store_true", help="index words only, no vectors")
@@ -70,7 +71,7 @@ def _synced(corpus: Corpus, args: argparse.Namespace) -> SyncResult | SyncPlan:
     from florilege.indexing.sync import SyncPlan
     from florilege.ingest import load
 
-    documents = load(args.paths)
+    documents = load(args.paths, crawl=args.crawl)
     if args.plan:
         plan = corpus.plan(documents, **_options(args))
         plan.save(args.plan)

@@ -1,4 +1,4 @@
-"""Who may be spoken to."""
+"""Who may be spoken to, and how much."""
 
 from __future__ import annotations
 
@@ -30,3 +30,21 @@ class Access:
             except OSError as error:
                 raise ConfigError(f"trust={self.trust!r} is not a file of certificates", code="bad_option") from error
         return context
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Crawl:
+    """How far a site is followed from a page: ``depth`` links away, ``pages`` sources and ``bytes`` in all.
+
+    Only what lies on the same host and below the folder of the first page is taken, if ``robots.txt`` allows it;
+    requests are at least ``delay`` seconds apart, more (to 10 s) if it asks for more. Raises :class:`ConfigError`.
+    """
+
+    depth: int = 3
+    pages: int = 500
+    bytes: int = 200_000_000
+    delay: float = 0.5
+
+    def __post_init__(self) -> None:
+        if self.depth < 0 or self.pages < 1 or self.bytes < 1 or not 0 <= self.delay < 3600:
+            raise ConfigError("Crawl takes depth and delay of 0 or more, pages and bytes above 0", code="bad_option")

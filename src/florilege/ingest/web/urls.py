@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import codecs
+from collections.abc import Callable
 from urllib.parse import unquote, urlsplit
 
 from florilege.ingest.containers.region import Region
 from florilege.ingest.reading import Reading, builtin_reader, failed
-from florilege.ingest.remote.access import Access
-from florilege.ingest.remote.http import Fetched, fetch, normal_address
 from florilege.ingest.remote.source import RemoteSource
-from florilege.ingest.sniff import by_name
+from florilege.ingest.sniff import by_name, sniff_bytes
+from florilege.ingest.web.http import Fetched, normal_address
 from florilege.model.document import Document, Failed, Loaded
 from florilege.model.errors import LoadError
 
@@ -18,14 +18,17 @@ _MARKS = (codecs.BOM_UTF8, codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _SHIFTING = ("iso2022", "hz", "utf_7", "utf_16", "utf_32")
 """Encodings whose bytes may be valid UTF-8 without meaning it."""
 
+Get = Callable[[str, str | None], Fetched | None]
+"""Fetches an address; None when what is there still has the mark given."""
+
 
 class UrlSource(RemoteSource):
-    """A page or file at an address. What it holds is known only once it is fetched, so it has no mark beforehand;
-    :meth:`read_since` asks the server whether it has changed."""
+    """A page or file at an address. What it holds is known only once it is fetched (or ``got`` beforehand), so it has
+    no mark before; :meth:`read_since` asks the server whether it has changed."""
 
     transport = "url"
 
-    def __init__(self, address: str, reading: Reading, access: Access) -> None:
+    def __init__(self, address: str, reading: Reading, get: Get, got: Fetched | None = None) -> None:
         self._problem: LoadError | None = None
         try:
             identity = normal_address(address)
@@ -34,8 +37,8 @@ class UrlSource(RemoteSource):
             self._problem = error
         super().__init__(identity, reading, name=unquote(urlsplit(identity).path) if not self._problem else None)
         self.revision: str | None = None
-        self._access = access
-        self._got: Fetched | None = None
+        self._get = get
+        self._got = got
 
     @property
     def read_revision(self) -> str | None:
@@ -57,25 +60,32 @@ class UrlSource(RemoteSource):
 
     def fetch(self) -> bytes:
         """Fetch it, once; a text in UTF-8."""
+        return as_utf8(self.got())
+
+    def got(self) -> Fetched:
+        """The answer of its server, fetched once."""
         if self._got is None:
             self._ask(None)
         assert self._got is not None
-        return as_utf8(self._got)
+        return self._got
 
     def _ask(self, known: str | None) -> bool:
         """Fetch it unless it still has the mark ``known``; whether it was fetched."""
         if self._problem is not None:
             raise self._problem
-        self._got = fetch(self.source_id, self._access, known)
+        if known is not None and self._got is not None:
+            return self._got.revision != known
+        self._got = self._get(self.source_id, known)
         return self._got is not None
 
     def _document(self) -> Document:
         if self.inside is not None and not self.inside.has_text:
             return super()._document()
-        data = self.fetch()
-        assert self._got is not None
-        found = self._got
+        found = self.got()
+        data = as_utf8(found)
         name = unquote(urlsplit(found.address).path).rsplit("/", 1)[-1]
+        if found.media_type == "text/html" and sniff_bytes(data) == "text/html":
+            name = ""  # of what made the page, as in index.php
         hint = found.media_type if by_name(name) is None and builtin_reader(found.media_type) else None
         return self.reading.document(
             data,
@@ -84,7 +94,7 @@ class UrlSource(RemoteSource):
             hint=hint,
             uri=found.address,
             revision=found.revision,
-            opener=UrlSource(self.source_id, self.reading, self._access).fetch,
+            opener=UrlSource(self.source_id, self.reading, self._get).fetch,
         )
 
 

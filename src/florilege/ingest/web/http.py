@@ -11,13 +11,16 @@ import http.client
 import ipaddress
 import socket
 import ssl
+import threading
 import time
 import zlib
+from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from urllib.parse import SplitResult, quote, urljoin, urlsplit, urlunsplit
 
 from florilege._version import __version__
-from florilege.ingest.remote.access import Access
+from florilege.ingest.web.access import Access
 from florilege.model.errors import LoadError
 
 MAX_BYTES = 50_000_000
@@ -54,15 +57,20 @@ def normal_address(address: str) -> str:
     return urlunsplit((parts.scheme, host + port, parts.path or "/", parts.query, ""))
 
 
-def fetch(address: str, access: Access, known: str | None = None) -> Fetched | None:
+def fetch(
+    address: str, known: str | None = None, *, access: Access, judge: Callable[[str], None] | None = None
+) -> Fetched | None:
     """GET ``address``, following at most five redirects; None when what is there still has the mark ``known``.
 
-    Raises :class:`LoadError`: ``bad_address``, ``blocked``, ``redirects``, ``too_large``, ``not_found``,
-    ``permission``, ``http_status``, ``untrusted``, or, worth trying again, ``unavailable``.
+    ``judge`` is given the address of every hop before it is asked, and may raise. Raises :class:`LoadError`:
+    ``bad_address``, ``blocked``, ``redirects``, ``too_large``, ``not_found``, ``permission``, ``http_status``,
+    ``untrusted``, or, worth trying again, ``unavailable``.
     """
     deadline = time.monotonic() + TOTAL_SECONDS
     for _ in range(MAX_REDIRECTS + 1):
         parts = _split(address)
+        if judge is not None:
+            judge(address)
         try:
             with _connected(parts, access, deadline) as connection:
                 response = _asked(connection, parts, known)
@@ -123,12 +131,16 @@ def _connected(parts: SplitResult, access: Access, deadline: float) -> _Closing:
         message = f"{host} is not in the public internet (allow_private= admits it by name)"
         raise LoadError(message, code="blocked")
     timeout = min(CONNECT_SECONDS, _left(deadline))
-    stream: socket.socket = socket.create_connection((places[0], port), timeout=timeout)
-    if parts.scheme == "https":
-        stream = access.tls().wrap_socket(stream, server_hostname=spelled)
-    stream.settimeout(_left(deadline))
     connection = _Closing(spelled, port)
-    connection.sock = stream
+    connection.sock = socket.create_connection((places[0], port), timeout=timeout)
+    try:
+        connection.end_at(deadline)
+        if parts.scheme == "https":
+            connection.sock = access.tls().wrap_socket(connection.sock, server_hostname=spelled)
+        connection.sock.settimeout(_left(deadline))
+    except BaseException:
+        connection.close()
+        raise
     return connection
 
 
@@ -136,6 +148,23 @@ class _Closing(http.client.HTTPConnection):
     """A connection that closes when its block ends, and never opens one of its own."""
 
     auto_open = 0
+    _timer: threading.Timer | None = None
+
+    def end_at(self, deadline: float) -> None:
+        """Cut it off at ``deadline``: a timeout alone begins anew with every byte that trickles in."""
+        self._timer = threading.Timer(_left(deadline), self._cut)
+        self._timer.daemon = True
+        self._timer.start()
+
+    def close(self) -> None:
+        """Close it."""
+        if self._timer is not None:
+            self._timer.cancel()
+        super().close()
+
+    def _cut(self) -> None:
+        with suppress(OSError, AttributeError):
+            self.sock.shutdown(socket.SHUT_RDWR)
 
     def __enter__(self) -> _Closing:
         return self
@@ -168,6 +197,9 @@ def _received(response: http.client.HTTPResponse, address: str, deadline: float)
         if len(data) > MAX_BYTES:
             raise LoadError(f"the answer is larger than {MAX_BYTES:,} bytes", code="too_large")
         _left(deadline)
+    _left(deadline)
+    if response.length or (inflate and data and not inflate.eof):
+        raise LoadError("the answer ended before its end", code="unavailable", retryable=True)
     tag = response.getheader("ETag") or response.getheader("Last-Modified")
     kind = response.headers.get_content_type()
     return Fetched(bytes(data), address, kind, response.headers.get_content_charset(), tag)

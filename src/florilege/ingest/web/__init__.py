@@ -1,0 +1,1 @@
+"""Pages and files at http(s) addresses, and sites of them."""
