@@ -28,7 +28,7 @@ class Vocabulary:
         """A mapping with the number of every one of ``terms``; new terms get the next ones."""
         wanted = set(terms)
         known = self._known
-        unknown = wanted - known.keys()
+        unknown = wanted.difference(known)  # asks the mapping; `- known.keys()` would walk all of it
         if not unknown:
             return known
         if len(known) + len(unknown) > _CACHED_TERMS:
@@ -40,7 +40,7 @@ class Vocabulary:
         if last != self._whole_up_to:
             known.update(lookup(connection, unknown))
             self._whole_up_to = last if len(known) == last else 0
-        fresh = sorted(unknown - known.keys())
+        fresh = sorted(unknown.difference(known))
         if fresh:
             numbered = list(enumerate(fresh, last + 1))
             connection.executemany("INSERT INTO term (pk, text) VALUES (?, ?)", numbered)
