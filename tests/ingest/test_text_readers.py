@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from florilege.ingest.readers.decode import decode
-from florilege.ingest.readers.front_matter import front_matter
 from florilege.ingest.readers.markdown import plain_title
 from florilege.ingest.reading import BUILTIN_READERS, Reading, checked, run_reader
 from florilege.ingest.sniff import sniff_bytes
+from florilege.ingest.values.front_matter import front_matter
 from florilege.model.document import Document, Part
 from florilege.model.errors import ReadError
 
@@ -408,3 +408,72 @@ def test_a_reader_whose_extra_is_missing_says_so_and_is_asked_again_later(monkey
         read(b"{\\rtf1 words}", "x.rtf")
     assert failure.value.code == "unsupported_format"
     assert "florilege[rtf]" in failure.value.message
+
+
+# -- YAML --------------------------------------------------------------------------------------------------------
+
+
+def paths(document: Document) -> list[tuple[str | None, str]]:
+    return [(part.json_path, part.text) for part in document.parts]
+
+
+def test_yaml_values_stand_under_their_paths() -> None:
+    text = """# a comment
+title: Rules of the house
+version: 1.10
+since: 2024-03-01
+quiet: yes
+silent: True
+owner: ~
+words: [one, two]
+"odd key": |
+  kept as
+  written
+places:
+  - name: Hall
+    seats: 0x10
+  - name: "Attic: upper"
+    seats: !!int "007"
+"""
+    document = read(text, "rules.yaml")
+    assert document.title == "Rules of the house"
+    assert paths(document) == [
+        (
+            "$",
+            "title: Rules of the house\nversion: 1.10\nsince: 2024-03-01\nquiet: yes\nsilent: true\nowner: null\n"
+            "words: one, two\nodd key: kept as\nwritten\n",
+        ),
+        ("$.places[0]", "name: Hall\nseats: 0x10"),
+        ("$.places[1]", "name: Attic: upper\nseats: 007"),
+    ]
+    assert [part.json_type for part in document.parts] == ["object"] * 3
+    assert all(document.content[part.span.start : part.span.end] == part.text for part in document.parts)
+
+
+def test_yaml_of_several_documents_aliases_and_odd_keys() -> None:
+    assert paths(read("a: 1\n---\n- b\n- c: {d: e}\n---\n", "a.yml")) == [
+        ("$[0]", "a: 1"),
+        ("$[1]", "b"),
+        ("$[1][1].c", "d: e"),
+    ]
+    shared = read("base: &base {a: 1}\nother:\n  <<: *base\n  b: 2\n", "a.yaml")
+    assert paths(shared) == [("$.base", "a: 1"), ("$.other", "<<: *base\nb: 2")]
+    assert paths(read("? [x, y]\n: z\n", "a.yaml")) == [("$", '["x", "y"]: z')]
+    assert read("just words\n", "a.yaml").content == "just words"
+    assert warned(read("# only a comment\n", "a.yaml")) == ["empty"]
+    assert warned(read("", "a.yaml")) == ["empty"]
+
+
+def test_yaml_bombs_and_what_is_no_yaml() -> None:
+    layers = "".join(f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]\n" for n in range(1, 30))
+    assert len(read("a0: &a0 lol\n" + layers, "bomb.yaml").content) < 5000
+    assert "a: \n" not in read("a: &a [*a]\n", "round.yaml").content
+    assert warned(read("[" * 100_000, "deep.yaml")) == ["invalid_yaml"]
+    for deep in ("[" * 300 + "]" * 300, "- " * 5_000 + "x", "? " * 3_000 + "x"):
+        with pytest.raises(ReadError) as failure:
+            read(deep, "deep.yaml")
+        assert failure.value.code == "too_deep"
+    template = "{{ if .Values }}\nkind: {{ .Kind }}\n{{ end }}\n"
+    document = read(template, "chart.yaml")
+    assert (document.content, warned(document)) == (template, ["invalid_yaml"])
+    assert [(part.kind, part.language) for part in document.parts] == [("code", "yaml")]

@@ -63,7 +63,8 @@ BUILTIN_READERS: tuple[NamedReader, ...] = (
     NamedReader(
         "markdown", "1", ("text/markdown",), "florilege.ingest.readers.markdown:MarkdownReader", in_process=True
     ),
-    NamedReader("toml", "1", ("text/x-toml",), "florilege.ingest.readers.json_values:TomlReader", in_process=True),
+    NamedReader("toml", "1", ("text/x-toml",), "florilege.ingest.values.json_values:TomlReader", in_process=True),
+    NamedReader("yaml", "1", ("text/x-yaml",), "florilege.ingest.values.yaml_values:YamlReader"),
     NamedReader("code", "1", ("text/x-",), "florilege.ingest.readers.plain:CodeReader", in_process=True),
     NamedReader(
         "csv",
@@ -73,9 +74,9 @@ BUILTIN_READERS: tuple[NamedReader, ...] = (
         in_process=True,
     ),
     NamedReader(
-        "jsonl", "1", ("application/x-ndjson",), "florilege.ingest.readers.json_values:JsonLinesReader", in_process=True
+        "jsonl", "1", ("application/x-ndjson",), "florilege.ingest.values.json_values:JsonLinesReader", in_process=True
     ),
-    NamedReader("json", "1", ("application/json",), "florilege.ingest.readers.json_values:JsonReader"),
+    NamedReader("json", "1", ("application/json",), "florilege.ingest.values.json_values:JsonReader"),
     NamedReader("html", "1", ("text/html",), "florilege.ingest.markup.html:HtmlReader"),
     NamedReader("docx", "1", (_OOXML + "wordprocessingml.document",), "florilege.ingest.office.docx:DocxReader"),
     NamedReader(

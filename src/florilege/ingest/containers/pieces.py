@@ -19,9 +19,9 @@ from florilege.ingest.containers.region import Region, Spool
 from florilege.ingest.readers.assembly import MAX_CHARS, is_header
 from florilege.ingest.readers.decode import decode
 from florilege.ingest.readers.delimited import DelimitedReader, find_delimiter, is_filled
-from florilege.ingest.readers.json_values import JsonLinesReader
 from florilege.ingest.readers.plain import TextReader
 from florilege.ingest.source import ByteSource
+from florilege.ingest.values.json_values import JsonLinesReader
 from florilege.interfaces.sources import Reader, Source
 from florilege.model.document import Document, Failed
 from florilege.model.errors import LoadError, ReadError

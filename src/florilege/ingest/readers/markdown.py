@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from florilege.ingest.readers.front_matter import front_matter
 from florilege.ingest.readers.plain import EMPTY, decoded
+from florilege.ingest.values.front_matter import front_matter
 from florilege.interfaces.sources import ReadResult
 from florilege.model.document import IngestWarning, Part, PartKind, Span
 from florilege.text.clean import clean_value

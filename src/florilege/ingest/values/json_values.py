@@ -55,7 +55,7 @@ class JsonReader:
         except json.JSONDecodeError as error:
             return _as_text(content, "invalid_json", f"not JSON at line {error.lineno}, column {error.colno}")
         except RecursionError:
-            raise _too_deep() from None
+            raise too_deep() from None
         for index, value in enumerate(values):
             add_value(assembly, "$" if len(values) == 1 else f"$[{index}]", value)
         title = values[0].get("title") if isinstance(values[0], dict) else None
@@ -123,7 +123,7 @@ class TomlReader:
 def add_value(assembly: Assembly, path: str, value: Any, depth: int = 0) -> None:
     """Append ``value`` under ``path``."""
     if depth > MAX_DEPTH:
-        raise _too_deep()
+        raise too_deep()
     if not isinstance(value, (dict, list)):
         text = _plain(value)
         if text.strip():
@@ -194,5 +194,6 @@ def _as_text(content: bytes, code: str, problem: str) -> ReadResult:
     return ReadResult(content=result.content, parts=result.parts, warnings=(*result.warnings, warning))
 
 
-def _too_deep() -> ReadError:
+def too_deep() -> ReadError:
+    """The error of values nested beyond the limit."""
     return ReadError(f"values are nested more than {MAX_DEPTH} deep", code="too_deep")
