@@ -62,6 +62,14 @@ def test_a_heading_goes_with_the_start_of_a_paragraph_too_long_for_a_chunk() -> 
     assert first.content.startswith("# H\n\nSome words here.")
 
 
+def test_an_overlap_nobody_asked_for_gives_way_to_a_small_size() -> None:
+    assert (chunkers.structured(100).overlap_chars, chunkers.text(100).overlap_chars) == (50, 50)
+    assert chunkers.parent_child(child_max_chars=100).child_overlap_chars == 50
+    assert (chunkers.structured().overlap_chars, chunkers.parent_child().child_overlap_chars) == (150, 120)
+    with pytest.raises(ConfigError, match="overlap_chars=150 must be smaller than max_chars=100"):
+        chunkers.structured(100, 150)
+
+
 def test_the_heading_trail_counts_and_body_text_is_never_dropped() -> None:
     trail = tuple(f"Heading number {n} with a good many words" for n in range(4))
     made = document(part("text", "The body. " * 10, heading_path=trail), title="The title of it all")

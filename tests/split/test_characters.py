@@ -98,5 +98,6 @@ def test_a_stretch_of_a_text_is_cut_as_if_it_stood_alone(text: str, size: int, s
 def test_options_are_readable_and_checked() -> None:
     splitter = TextSplitter()
     assert (splitter.max_chars, splitter.overlap_chars) == (1200, 150)
+    assert TextSplitter(100).overlap_chars == 50
     with pytest.raises(ConfigError, match="overlap_chars=10 must be smaller than max_chars=10"):
         TextSplitter(10, 10)

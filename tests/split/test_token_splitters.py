@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -207,3 +208,12 @@ def test_code_with_a_grammar_keeps_strings_and_members_whole() -> None:
     pieces = CodeChunker(language="python", chunk_size=40)(source)
     assert "".join(piece.text for piece in pieces) == source
     assert all(piece.text.lstrip().startswith(("import", "# about", "class")) for piece in pieces)
+
+
+def test_a_copy_with_other_options_has_the_same_size() -> None:
+    chunker = RecursiveChunker(tokenizer="word", chunk_size=40, prefix="one two three ")
+    assert chunker.chunk_size + chunker.prefix_token_count == 40 > chunker.chunk_size
+    for copy in (replace(chunker, chunk_overlap=5), replace(chunker, prefix=None), pickle.loads(pickle.dumps(chunker))):
+        assert copy.chunk_size + copy.prefix_token_count == 40
+        assert replace(copy, prefix="one").chunk_size == RecursiveChunker("word", 40, prefix="one").chunk_size
+    assert replace(chunker, chunk_size=30).chunk_size == 30 - chunker.prefix_token_count

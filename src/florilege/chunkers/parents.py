@@ -15,7 +15,9 @@ from florilege.model.chunk import Chunk, Chunking, ParentChunk, ParentRef
 from florilege.model.document import Document
 from florilege.model.errors import ConfigError
 from florilege.model.hashing import mint_ids
-from florilege.split.characters import check_sizes, spans
+from florilege.split.characters import Usual, check_sizes, overlap_within, spans
+
+USUAL_CHILD_OVERLAP = Usual(120)
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +26,7 @@ class ParentChildChunker(Fingerprinted):
 
     parent_max_chars: int = 6000
     child_max_chars: int = 900
-    child_overlap_chars: int = 120
+    child_overlap_chars: int = USUAL_CHILD_OVERLAP
     table_rows_per_chunk: int = 25
     merge_pages: bool = False
 
@@ -32,6 +34,7 @@ class ParentChildChunker(Fingerprinted):
     version = "1"
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "child_overlap_chars", overlap_within(self.child_overlap_chars, self.child_max_chars))
         sizes = ("child_max_chars", "child_overlap_chars")
         check_sizes(max_chars=self.child_max_chars, overlap_chars=self.child_overlap_chars, names=sizes)
         check_whole("parent_max_chars", self.parent_max_chars, 1)
@@ -109,7 +112,7 @@ class ParentChildChunker(Fingerprinted):
 def parent_child(
     parent_max_chars: int = 6000,
     child_max_chars: int = 900,
-    child_overlap_chars: int = 120,
+    child_overlap_chars: int = USUAL_CHILD_OVERLAP,
     table_rows_per_chunk: int = 25,
     merge_pages: bool = False,
 ) -> ParentChildChunker:
@@ -117,7 +120,8 @@ def parent_child(
 
     Parents follow the structure and never cross a top heading, a table, or (unless ``merge_pages``) a page; they hold
     at most ``parent_max_chars``. Children are cut inside one parent each as :func:`structured` cuts, and their spans
-    lie in the document. Raises :class:`ConfigError` for sizes that contradict each other.
+    lie in the document; they overlap by 120 characters unless told otherwise,
+    half of ``child_max_chars`` at most. Raises :class:`ConfigError` for sizes that contradict each other.
     """
     return ParentChildChunker(parent_max_chars, child_max_chars, child_overlap_chars, table_rows_per_chunk, merge_pages)
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from florilege.chunkers.base import Fingerprinted
 from florilege.model.chunk import Chunk, Chunking, Provenance
 from florilege.model.document import Document, Span
-from florilege.split.characters import Piece, TextSplitter, check_sizes, spans
+from florilege.split.characters import USUAL_OVERLAP, Piece, TextSplitter, check_sizes, overlap_within, spans
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,12 +16,13 @@ class TextChunker(Fingerprinted):
     """See :func:`text`."""
 
     max_chars: int = 1200
-    overlap_chars: int = 150
+    overlap_chars: int = USUAL_OVERLAP
 
     name = "text"
     version = "1"
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "overlap_chars", overlap_within(self.overlap_chars, self.max_chars))
         check_sizes(max_chars=self.max_chars, overlap_chars=self.overlap_chars)
 
     def chunk_document(self, document: Document) -> Chunking:
@@ -53,11 +54,12 @@ class TextChunker(Fingerprinted):
         return TextSplitter(self.max_chars, self.overlap_chars).split(text)
 
 
-def text(max_chars: int = 1200, overlap_chars: int = 150) -> TextChunker:
+def text(max_chars: int = 1200, overlap_chars: int = USUAL_OVERLAP) -> TextChunker:
     """A chunker for plain text: paragraphs, else sentences, else words, else grapheme boundaries.
 
-    ``max_chars`` is hard; ``overlap_chars`` of it may repeat the end of the chunk before. Where the document has
-    heading parts, packing restarts at each group of them. Raises :class:`ConfigError` unless
+    ``max_chars`` is hard; ``overlap_chars`` of it may repeat the end of the chunk before: by default 150, half
+    of ``max_chars`` at most. Where the document has heading parts, packing restarts at each group of
+    them. Raises :class:`ConfigError` unless
     ``0 <= overlap_chars < max_chars``.
     """
     return TextChunker(max_chars, overlap_chars)

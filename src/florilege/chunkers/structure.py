@@ -12,7 +12,7 @@ from florilege.chunkers.parts.sections import Run, runs
 from florilege.chunkers.parts.tables import table_chunks
 from florilege.model.chunk import Chunk, Chunking
 from florilege.model.document import Document
-from florilege.split.characters import check_sizes
+from florilege.split.characters import USUAL_OVERLAP, check_sizes, overlap_within
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +20,7 @@ class StructuredChunker(Fingerprinted):
     """See :func:`structured`."""
 
     max_chars: int = 1200
-    overlap_chars: int = 150
+    overlap_chars: int = USUAL_OVERLAP
     table_rows_per_chunk: int = 25
     merge_pages: bool = False
 
@@ -28,6 +28,7 @@ class StructuredChunker(Fingerprinted):
     version = "1"
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "overlap_chars", overlap_within(self.overlap_chars, self.max_chars))
         check_sizes(max_chars=self.max_chars, overlap_chars=self.overlap_chars)
         check_whole("table_rows_per_chunk", self.table_rows_per_chunk, 1)
         check_flag("merge_pages", self.merge_pages)
@@ -53,7 +54,7 @@ class StructuredChunker(Fingerprinted):
 
 def structured(
     max_chars: int = 1200,
-    overlap_chars: int = 150,
+    overlap_chars: int = USUAL_OVERLAP,
     table_rows_per_chunk: int = 25,
     merge_pages: bool = False,
 ) -> StructuredChunker:
@@ -62,8 +63,9 @@ def structured(
     Neighbouring narrative parts under one heading trail are packed together, headings with the text they head; the
     trail is each chunk's context. Tables are cut between rows under their repeated header, at most
     ``table_rows_per_chunk`` a chunk; JSON values are packed with their siblings under their path; a page's text stays
-    on its page unless ``merge_pages``. ``max_chars`` is hard and counts the context; ``overlap_chars`` repeat only
-    inside a run of parts, never across a heading or a page. Raises :class:`ConfigError` for sizes no chunk can have.
+    on its page unless ``merge_pages``. ``max_chars`` is hard and counts the context; ``overlap_chars`` (by default
+    150, half of ``max_chars`` at most) repeat only inside a run of parts, never across a heading or a
+    page. Raises :class:`ConfigError` for sizes no chunk can have.
     """
     return StructuredChunker(max_chars, overlap_chars, table_rows_per_chunk, merge_pages)
 

@@ -25,19 +25,28 @@ class Piece(NamedTuple):
     end_index: int
 
 
+class Usual(int):
+    """An overlap nobody asked for: it gives way to a small size, where one that was asked for is refused."""
+
+
+USUAL_OVERLAP = Usual(150)
+
+
 @dataclass(frozen=True, slots=True)
 class TextSplitter:
     """Cuts text at paragraphs, else sentences, else words, else grapheme boundaries.
 
     ``max_chars`` is hard, the overlap included; a grapheme cluster alone longer than it is the one thing cut inside.
     A piece begins at most ``overlap_chars`` before the end of the piece before it, at the start of the largest unit
-    that fits in there. Raises :class:`ConfigError` unless ``0 <= overlap_chars < max_chars``.
+    that fits in there; by default 150, half of ``max_chars`` at most. Raises :class:`ConfigError` unless
+    ``0 <= overlap_chars < max_chars``.
     """
 
     max_chars: int = 1200
-    overlap_chars: int = 150
+    overlap_chars: int = USUAL_OVERLAP
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "overlap_chars", overlap_within(self.overlap_chars, self.max_chars))
         check_sizes(max_chars=self.max_chars, overlap_chars=self.overlap_chars)
 
     def split(self, text: str) -> list[Piece]:
@@ -46,6 +55,11 @@ class TextSplitter:
             Piece(text[start:end], start, end)
             for start, end in spans(text, 0, len(text), self.max_chars, self.overlap_chars)
         ]
+
+
+def overlap_within(overlap: int, size: Any) -> int:
+    """``overlap``; half of ``size`` at most when nobody asked for it."""
+    return min(int(overlap), size // 2) if isinstance(overlap, Usual) and isinstance(size, int) else overlap
 
 
 def check_sizes(

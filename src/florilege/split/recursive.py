@@ -157,6 +157,20 @@ class RecursiveChunk(NamedTuple):
         return self.context + GAP + self.text if self.context else self.text
 
 
+class _Left(int):
+    """What a prefix leaves of a size, and in ``asked`` the size, so that a copy with other options has the same."""
+
+    asked: int
+
+    def __new__(cls, asked: int, taken: int) -> _Left:
+        left = super().__new__(cls, asked - taken)
+        left.asked = asked
+        return left
+
+    def __reduce__(self) -> tuple[type[_Left], tuple[int, int]]:
+        return _Left, (self.asked, self.asked - self)
+
+
 @dataclass(frozen=True, slots=True)
 class RecursiveChunker(Splitter[RecursiveChunk]):
     """Cuts at every delimiter of a level, packs the units, and opens those that do not fit with the next level.
@@ -189,11 +203,11 @@ class RecursiveChunker(Splitter[RecursiveChunk]):
         if not isinstance(self.rules, RecursiveRules):
             raise ConfigError(f"rules must be RecursiveRules, not {self.rules!r}", code="bad_option")
         counter = tokenizer(self.tokenizer)
-        taken = prefix_tokens(self.prefix, counter, self.chunk_size)
-        check_sizes(self.chunk_size - taken, self.chunk_overlap)
-        self._set(
-            _levels=self.rules.units(), tokenizer=counter, chunk_size=self.chunk_size - taken, prefix_token_count=taken
-        )
+        asked = self.chunk_size.asked if isinstance(self.chunk_size, _Left) else self.chunk_size
+        taken = prefix_tokens(self.prefix, counter, asked)
+        check_sizes(asked - taken, self.chunk_overlap)
+        left = _Left(asked, taken) if taken else asked
+        self._set(_levels=self.rules.units(), tokenizer=counter, chunk_size=left, prefix_token_count=taken)
 
     def split(self, text: str) -> list[RecursiveChunk]:
         """The pieces of ``text`` in order; none when it is blank."""

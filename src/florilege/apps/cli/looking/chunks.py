@@ -36,7 +36,7 @@ def add_parser(commands: Any) -> None:
         "--overlap-chars",
         type=int,
         metavar="N",
-        help="how much may be repeated (default: an eighth of the limit, at most 150)",
+        help="how much may be repeated (default: 150, half of the limit at most; 120 in parent-child)",
     )
     parser.add_argument("--max-tokens", type=int, default=512, metavar="N", help="the same in tokens (default: 512)")
     parser.add_argument("--json", action="store_true", help="print JSON")
@@ -76,14 +76,16 @@ def chosen(args: argparse.Namespace) -> DocumentChunker:
     from florilege.split.markdown import MarkdownChunker
 
     size = args.max_chars
-    overlap = min(150, size // 8) if args.overlap_chars is None else args.overlap_chars
+    overlap = {} if args.overlap_chars is None else {"overlap_chars": args.overlap_chars}
     match args.chunker:
         case "structured":
-            return chunkers.structured(size, overlap)
+            return chunkers.structured(size, **overlap)
         case "text":
-            return chunkers.text(size, overlap)
+            return chunkers.text(size, **overlap)
         case "parent-child":
-            return chunkers.parent_child(max(6000, size), size, overlap)
+            return chunkers.parent_child(
+                max(6000, size), size, **{f"child_{name}": most for name, most in overlap.items()}
+            )
         case "semantic":
             from florilege.embed import minilm
 
