@@ -28,7 +28,7 @@ from run import DATA, DEPTH, Whole, documents, mean
 import florilege
 from florilege import Corpus, Pipeline, Query, Recipe
 from florilege.retrieval import rerank, rerankers, retrieve
-from florilege.text.languages import covers
+from florilege.text import scripts
 
 COLUMNS = ("lexical", "dense", "hybrid", "hybrid+rerank")
 ACROSS = ("xquad-en@xquad-de", "xquad-en@xquad-es", "xquad-de@xquad-en", "xquad-zh@xquad-en")
@@ -45,7 +45,7 @@ def ranked(corpus: Corpus, judged: JudgedSet) -> dict[str, list[list[str]]]:
     for row in judged.queries:
         text = row["text"]
         vector = dense.embed_many([text], "query").vectors[0]
-        covered = vector if covers(dense, text) else None
+        covered = vector if scripts.covers(dense.scripts, text) else None
         options: dict[str, Any] = {"limit": DEPTH, "filter": row.get("filter")}
         answers = {
             "lexical": corpus.retrieve(Query(text=text, mode="lexical"), **options),

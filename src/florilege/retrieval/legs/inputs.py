@@ -14,7 +14,7 @@ from florilege.model.hit import Mode, Query
 from florilege.model.ledger import Usage
 from florilege.retrieval.legs.vectors import decode_vector, given_vector
 from florilege.retrieval.trace import Search
-from florilege.text.languages import covers
+from florilege.text import scripts
 
 MAX_QUERY_CHARS = 4000
 """What of a question is embedded at most; beyond it a question is a document, and costs as much."""
@@ -90,16 +90,25 @@ class Legs:
         assert self.dense is not None
         if query.vector is not None:
             return given_vector(query.vector, self.dense.space.dimensions), Usage()
-        if mode != "dense" and not covers(self.dense, text):
+        if mode != "dense" and not _speaks(self.dense, text):
             return None, Usage()
         return _embedded(self.dense, text)
 
     def _weights(self, text: str, mode: Mode) -> tuple[Mapping[int, float] | None, Usage]:
         assert self.sparse is not None
-        if mode != "sparse" and not covers(self.sparse, text):
+        if mode != "sparse" and not _speaks(self.sparse, text):
             return None, Usage()
         vectors, usage = _embedded(self.sparse, text)
         return vectors[0], usage
+
+
+def _speaks(model: Embedder | SparseEmbedder, text: str) -> bool:
+    """Whether ``model`` has a say on a question: whether it knows its script.
+
+    A question in another language of that script may well be near what it asks for: what is embedded is only what the
+    model knows, and cannot push aside what it does not.
+    """
+    return scripts.covers(getattr(model, "scripts", None), text)
 
 
 def _embedded(embedder: Embedder | SparseEmbedder, text: str) -> tuple[Any, Usage]:
