@@ -23,8 +23,9 @@ SEEN = "r.born <= %(seq)s AND (r.died IS NULL OR r.died > %(seq)s)"
 class Matching:
     """The rows of a namespace at ``seq`` that ``filter`` is true of, in one read transaction.
 
-    ``rows`` are the rows when they are few, else None. ``condition`` is true of a facet's key that matches; ``values``
-    are what it and :data:`SEEN` bind.
+    ``rows`` are the rows when they are few, else None. ``condition`` is true of a facet that matches: the facets
+    themselves where there are few, for rows are found by them quickest (those of a source share one, or nearly).
+    ``values`` are what it and :data:`SEEN` bind.
     """
 
     def __init__(self, connection: Connection, namespace: int, seq: int, filter: Filter | None) -> None:
@@ -37,18 +38,25 @@ class Matching:
             text, bound = compile_filter(filter)
             names = [f"f{number}" for number in range(len(bound))]
             self.values.update(zip(names, bound, strict=True))
-            named = _numbered(text, names)
-            self.condition = f"r.facet IN (SELECT f.pk FROM facet f WHERE f.ns = %(ns)s AND {named})"
-            self.rows = self._few()
+            facets = f"SELECT f.pk FROM facet f WHERE f.ns = %(ns)s AND {_numbered(text, names)}"
+            few = self._collected(f"{facets} LIMIT %(most)s", "pk")
+            if few is None:
+                self.condition = f"r.facet IN ({facets})"
+                return
+            self.condition = "r.facet = ANY(%(facets)s)"
+            self.values = {"ns": namespace, "seq": seq, "facets": numbers(few)}
+            self.rows = self._collected(
+                f"(SELECT r.row FROM live r WHERE r.ns = %(ns)s AND r.born <= %(seq)s AND {self.condition}"
+                " LIMIT %(most)s) UNION ALL"
+                " SELECT r.row FROM retired r WHERE r.ns = %(ns)s AND r.died > %(seq)s AND r.born <= %(seq)s"
+                f" AND {self.condition}",
+                "row",
+            )
 
-    def _few(self) -> Ints | None:
-        """The matching rows, unless there are more than :data:`FEW_ROWS`."""
+    def _collected(self, query: str, column: str) -> Ints | None:
+        """The numbers a query finds, in order, unless there are more than :data:`FEW_ROWS`."""
         found = self._connection.execute(
-            "SELECT string_agg(int8send(row), ''::bytea) FROM ("
-            f"(SELECT r.row FROM live r WHERE r.ns = %(ns)s AND r.born <= %(seq)s AND {self.condition}"
-            " LIMIT %(most)s) UNION ALL"
-            " SELECT r.row FROM retired r WHERE r.ns = %(ns)s AND r.died > %(seq)s AND r.born <= %(seq)s"
-            f" AND {self.condition}) x",
+            f"SELECT string_agg(int8send({column}), ''::bytea) FROM ({query}) x",
             {**self.values, "most": FEW_ROWS + 1},
             binary=True,
         ).fetchone()
@@ -63,10 +71,12 @@ class Matching:
             return visible
         return self._number(f"SELECT count(*) FROM published r WHERE r.ns = %(ns)s AND {SEEN} AND {self.condition}")
 
-    def count_armed(self, space: int, armed: int) -> int:
-        """How many of them have a vector of ``space``; ``armed`` of the visible ones do."""
+    def count_armed(self, space: int, armed: int, visible: int) -> int:
+        """How many of them have a vector of ``space``; ``armed`` of the ``visible`` ones do."""
         if not self.filtered:
             return armed
+        if armed == visible:
+            return self.count(visible)
         having = f"v.space = {int(space)} AND v.seq <= %(seq)s"
         if self.rows is not None:
             return self._number(
@@ -103,9 +113,6 @@ class Matching:
 
         ``ann``: by the index, which may miss some; else exactly.
         """
-        which, values = ("true" if not self.filtered else self.condition), {**self.values}
-        if self.rows is not None:
-            which, values = "r.row = ANY(%(rows)s)", {**values, "rows": numbers(self.rows)}
         # An expression of the distance is nothing the index is sorted by, so it keeps the planner from it.
         order = "r.data <#> %(query)s::halfvec" if ann else "(r.data <#> %(query)s::halfvec) + 0"
         if ann:
@@ -114,13 +121,13 @@ class Matching:
         return self._connection.execute(
             "SELECT row, -distance FROM ("
             f"(SELECT r.row, {order} AS distance FROM {vec_table(space)} r WHERE r.ns = %(ns)s AND r.since <= %(seq)s"
-            f" AND {which} ORDER BY {order} LIMIT %(wanted)s) UNION ALL"
+            f" AND {self.condition} ORDER BY {order} LIMIT %(wanted)s) UNION ALL"
             " (SELECT r.row, x.dense <#> %(query)s::halfvec FROM retired r"
             f" JOIN row_vector v ON v.row = r.row AND v.space = {int(space)} AND v.seq <= %(seq)s"
             " JOIN vector x ON x.pk = v.vector"
-            f" WHERE r.ns = %(ns)s AND r.died > %(seq)s AND r.born <= %(seq)s AND {which})) found"
+            f" WHERE r.ns = %(ns)s AND r.died > %(seq)s AND r.born <= %(seq)s AND {self.condition})) found"
             " ORDER BY distance LIMIT %(wanted)s",
-            {**values, "query": query, "wanted": wanted},
+            {**self.values, "query": query, "wanted": wanted},
             binary=True,
         ).fetchall()
 

@@ -83,7 +83,7 @@ class Search:
         def share(known: _Space | None) -> float:
             if not rows:
                 return 1.0
-            return 0.0 if known is None else matching.count_armed(known.key, armed[known.key]) / rows
+            return 0.0 if known is None else matching.count_armed(known.key, armed[known.key], totals.rows) / rows
 
         if request.sparse_space is not None:
             facts["sparse_coverage"] = share(sparse)
