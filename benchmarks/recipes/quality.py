@@ -31,7 +31,11 @@ from florilege.retrieval import rerank, rerankers, retrieve
 from florilege.text import scripts
 
 COLUMNS = ("lexical", "dense", "hybrid", "hybrid+rerank")
-ACROSS = ("xquad-en@xquad-de", "xquad-en@xquad-es", "xquad-de@xquad-en", "xquad-zh@xquad-en")
+OTHERS = ("de", "es", "tr", "zh", "ar", "th")
+ACROSS = (
+    *(f"xquad-{code}@xquad-en" for code in OTHERS),
+    *(f"xquad-en@xquad-{code}" for code in OTHERS),
+)
 """Questions in one language over documents in another."""
 
 
