@@ -30,16 +30,25 @@ class TestPostgres(_Served, StoreTests):
 class _Many(_Served):
     """As if more rows matched than are read first: conditions are tested where rows are found."""
 
+    few: ClassVar[int] = 0
+
     @pytest.fixture(scope="class", autouse=True)
     @classmethod
-    def _few(cls) -> Iterator[None]:
+    def _read_first(cls) -> Iterator[None]:
         with pytest.MonkeyPatch.context() as patch:
             for module in (matching, search):
-                patch.setattr(module, "FEW_ROWS", 0)
+                patch.setattr(module, "FEW_ROWS", cls.few)
             yield
 
 
 class TestPostgresBeyondFewRows(_Many, MomentTests, FilterTests):
+    def open(self, path: Path) -> PostgresStore:
+        return PostgresStore(self.url(path))
+
+
+class TestPostgresManyRowsOfFewFacets(_Many, MomentTests):
+    few = 1
+
     def open(self, path: Path) -> PostgresStore:
         return PostgresStore(self.url(path))
 
