@@ -6,6 +6,7 @@ from typing import Any
 
 from florilege import chunkers
 from florilege.interfaces.chunking import DocumentChunker
+from florilege.split import RecursiveChunker
 from florilege.split.characters import TextSplitter
 from florilege.testing.chunkers import ChunkerTests
 from tests.chunkers.fakes import HashEmbedder
@@ -34,6 +35,12 @@ class TestStructuredMergingPages(ChunkerTests):
 class TestParentChild(ChunkerTests):
     def make(self, max_chars: int) -> DocumentChunker:
         return chunkers.parent_child(max_chars * 4, max_chars, max_chars // 8)
+
+
+class TestLiftedWithParents(ChunkerTests):
+    def make(self, max_chars: int) -> DocumentChunker:
+        inner = RecursiveChunker("character", max_chars, min_characters_per_chunk=1)
+        return chunkers.from_splitter(inner, parents=RecursiveChunker("character", 4 * max_chars))
 
 
 class TestSemantic(ChunkerTests):

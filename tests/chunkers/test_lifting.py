@@ -11,7 +11,7 @@ from florilege import chunkers
 from florilege.model.chunk import Chunk, Chunking
 from florilege.model.document import Document, Span
 from florilege.model.errors import ChunkingError, ConfigError
-from florilege.split import RecursiveChunker, SentenceChunker, TextSplitter, TokenChunker
+from florilege.split import MarkdownChunker, RecursiveChunker, SentenceChunker, TextSplitter, TokenChunker
 from tests.chunkers.build import document, heading, part
 
 MADE = document(
@@ -97,3 +97,24 @@ def test_a_function_is_known_by_name_version_and_options() -> None:
     assert len(prints) == 4
     with pytest.raises(ConfigError, match=r"options.size: a object"):
         chunkers.from_function(cut, name="a", options={"size": object()})
+
+
+def test_parents_from_one_splitter_are_cut_by_another() -> None:
+    text = "# A\n\n" + "Some words of the first part. " * 9 + "\n\n| a | b |\n| - | - |\n" + "| one | two |\n" * 5
+    made = document(part("text", text, heading_path=("A",)), metadata={"k": 1})
+    for tables in ("keep", "text"):
+        outer = MarkdownChunker(chunk_size=40, tables=tables)
+        chunker = chunkers.from_splitter(SentenceChunker(chunk_size=12), parents=outer)
+        chunking = chunker.chunk_document(made)
+        assert [parent.content for parent in chunking.parents] == [piece.text for piece in outer.split(text)]
+        assert [chunk.ordinal for chunk in chunking.chunks] == list(range(len(chunking.chunks)))
+        parents = {parent.parent_id: parent for parent in chunking.parents}
+        for chunk in chunking.chunks:
+            assert chunk.parent is not None
+            assert chunk.content in parents[chunk.parent.parent_id].content
+            (span,) = chunk.provenance.source_spans
+            assert (chunk.provenance.confidence == "exact") == (made.content[span.start : span.end] == chunk.content)
+            assert chunk.metadata == {"k": 1}
+        assert chunker.fingerprint() != chunkers.from_splitter(SentenceChunker(chunk_size=12)).fingerprint()
+    with pytest.raises(ConfigError, match="parents: a int has no split"):
+        chunkers.from_splitter(SentenceChunker(), parents=3)  # type: ignore[arg-type]

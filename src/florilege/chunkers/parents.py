@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from florilege.chunkers.base import Fingerprinted, check_flag, check_whole
 from florilege.chunkers.parts.passages import ContextLine, Passages, pack
 from florilege.chunkers.parts.sections import Run, joined, runs, within
 from florilege.chunkers.parts.tables import row_slices, table_chunks
-from florilege.chunkers.structure import StructuredChunker, numbered
+from florilege.chunkers.structure import StructuredChunker
 from florilege.model.chunk import Chunk, Chunking, ParentChunk, ParentRef
 from florilege.model.document import Document
 from florilege.model.errors import ConfigError
@@ -47,20 +47,14 @@ class ParentChildChunker(Fingerprinted):
 
     def chunk_document(self, document: Document) -> Chunking:
         """Cut ``document`` into parents and, inside each, children; every child names its parent."""
-        families = [
-            family
-            for group in self._groups(runs(document, merge_pages=self.merge_pages))
-            for family in self._families(document, group)
-        ]
-        ids = mint_ids(document.source_id, [(parent.content, parent.context) for parent, _ in families])
-        parents: list[ParentChunk] = []
-        children: list[Chunk] = []
-        for parent_id, (parent, own) in zip(ids, families, strict=True):
-            made = _parent(document, parent, parent_id.replace("chunk_", "parent_", 1), len(parents))
-            reference = ParentRef(parent_id=made.parent_id, title=made.title)
-            parents.append(made)
-            children += [replace(child, parent=reference) for child in own]
-        return Chunking(numbered(children), tuple(parents))
+        return chunking(
+            document,
+            [
+                family
+                for group in self._groups(runs(document, merge_pages=self.merge_pages))
+                for family in self._families(document, group)
+            ],
+        )
 
     def _groups(self, found: Iterable[Run]) -> Iterator[list[Run]]:
         """Runs that fit one parent together: never across a top heading, a page, a sheet or a table."""
@@ -124,6 +118,19 @@ def parent_child(
     half of ``child_max_chars`` at most. Raises :class:`ConfigError` for sizes that contradict each other.
     """
     return ParentChildChunker(parent_max_chars, child_max_chars, child_overlap_chars, table_rows_per_chunk, merge_pages)
+
+
+def chunking(document: Document, families: Sequence[tuple[Chunk, Sequence[Chunk]]]) -> Chunking:
+    """Each passage of ``families`` as a parent with an id, and its chunks naming it, numbered through."""
+    ids = mint_ids(document.source_id, [(parent.content, parent.context) for parent, _ in families])
+    parents: list[ParentChunk] = []
+    children: list[Chunk] = []
+    for parent_id, (parent, own) in zip(ids, families, strict=True):
+        made = _parent(document, parent, parent_id.replace("chunk_", "parent_", 1), len(parents))
+        reference = ParentRef(parent_id=made.parent_id, title=made.title)
+        parents.append(made)
+        children += [replace(child, parent=reference, ordinal=len(children) + n) for n, child in enumerate(own)]
+    return Chunking(tuple(children), tuple(parents))
 
 
 def _related(before: Run, after: Run) -> bool:

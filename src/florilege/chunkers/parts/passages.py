@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
+from copy import copy
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -118,10 +119,7 @@ class ContextLine:
 
 
 class Passages:
-    """Makes the chunks of one run: slices of the document, or texts derived from slices. Numbered from ``first``.
-
-    ``trail`` is what stands above them when it is not what stands above the whole run.
-    """
+    """Makes the chunks of one run: slices of the document, or texts derived from slices. Numbered from ``first``."""
 
     def __init__(
         self,
@@ -129,9 +127,8 @@ class Passages:
         run: Run,
         context: ContextLine,
         first: int = 0,
-        trail: tuple[str, ...] | None = None,
     ) -> None:
-        self._trail = run.trail if trail is None else trail
+        self._trail = run.trail
         self.document = document
         self._ordinal = first
         self.run = run
@@ -145,6 +142,12 @@ class Passages:
         self._metadata = dict(document.metadata)
         if context.shortened:
             self._metadata["context_shortened"] = True
+
+    def under(self, context: str, trail: tuple[str, ...]) -> Passages:
+        """The same run, its chunks under another context and other headings."""
+        other = copy(self)
+        other.context, other._trail = ContextLine(context, False, 0), trail
+        return other
 
     def exact(self, found: Iterable[Slice]) -> list[Chunk]:
         """One chunk a span, its content the slice itself."""
