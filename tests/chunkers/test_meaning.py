@@ -7,11 +7,16 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from florilege import chunkers
 from florilege.chunkers import Boundary
 from florilege.model.document import Document
 from florilege.model.errors import ChunkingError, ConfigError
+from florilege.testing.chunkers import check_chunking
+from florilege.testing.documents import documents
+from florilege.text.tokens import tokenizer as tokenizer_of
 from tests.chunkers.build import document, heading, part, table
 from tests.chunkers.fakes import HashEmbedder
 
@@ -161,3 +166,35 @@ def test_the_fingerprint_knows_the_space_and_the_function() -> None:
     }
     assert len(prints) == 5
     assert chunkers.semantic(dense=HashEmbedder()).fingerprint() in prints
+
+
+@given(documents(), st.integers(4, 60), st.sampled_from(["cl100k_base", "byte"]))
+def test_tokens_are_a_hard_limit_whatever_the_strategy(document: Document, size: int, tokenizer: str) -> None:
+    count = tokenizer_of(tokenizer).count
+    for chunker in (
+        chunkers.semantic(dense=HashEmbedder(), min_chars=10, max_tokens=size, tokenizer=tokenizer),
+        chunkers.semantic(
+            "custom", segment=lambda given: _halves(given.document), max_tokens=size, tokenizer=tokenizer
+        ),
+    ):
+        chunking = chunker.chunk_document(document)
+        check_chunking(document, chunking, None)
+        for chunk in chunking.chunks:
+            assert count(chunk.full_text) <= size or len(chunk.content) == 1
+
+
+def _halves(document: Document) -> list[Boundary]:
+    middle = len(document.content) // 2
+    return [Boundary(0, middle)] if middle else []
+
+
+def test_the_tokens_of_the_embedder_are_counted_and_named() -> None:
+    with pytest.raises(ConfigError, match="max_tokens needs tokenizer="):
+        chunkers.semantic("custom", segment=lambda given: [], max_tokens=10)
+    with pytest.raises(ConfigError, match="max_tokens must be a whole number of at least 1, not 0"):
+        chunkers.semantic(dense=HashEmbedder(), max_tokens=0, tokenizer="byte")
+    made = {
+        chunkers.semantic(dense=HashEmbedder(), max_tokens=most, tokenizer=name).fingerprint()
+        for most, name in ((None, None), (10, "byte"), (11, "byte"), (10, "character"))
+    }
+    assert len(made) == 4

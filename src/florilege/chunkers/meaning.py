@@ -7,12 +7,13 @@ import logging
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Literal, get_args
 
-from florilege.chunkers.base import Fingerprinted, check_whole
+from florilege.chunkers.base import Fingerprinted, check_whole, content_room
 from florilege.chunkers.parts.passages import ContextLine, Passages, Slice, ladder
 from florilege.chunkers.parts.sections import Run, joined, runs, within
-from florilege.chunkers.segments import Boundary, Segment, grouped, segments, settled, similarities
+from florilege.chunkers.segments import Boundary, Segment, fitted, grouped, segments, settled, similarities
 from florilege.chunkers.structure import StructuredChunker, numbered
 from florilege.interfaces.embedding import Embedder
 from florilege.model import hashing
@@ -20,6 +21,8 @@ from florilege.model.chunk import Chunk, Chunking
 from florilege.model.document import Document
 from florilege.model.errors import ChunkingError, ConfigError
 from florilege.split.characters import spans
+from florilege.split.splitter import token_identity
+from florilege.text.tokens import tokenizer as tokenizer_of
 
 Strategy = Literal["embedding", "model", "custom", "hybrid"]
 Threshold = Literal["fixed", "percentile"]
@@ -57,6 +60,8 @@ class SemanticChunker(Fingerprinted):
     similarity_threshold: float
     threshold: Threshold
     percentile: float
+    max_tokens: int | None = None
+    tokenizer: Any = None
 
     name = "semantic"
     version = "1"
@@ -69,6 +74,12 @@ class SemanticChunker(Fingerprinted):
         check_whole("min_chars", self.min_chars, 0)
         if self.min_chars > self.max_chars:
             raise ConfigError(f"min_chars={self.min_chars} must not exceed max_chars={self.max_chars}")
+        if self.max_tokens is not None:
+            check_whole("max_tokens", self.max_tokens, 1)
+            if self.tokenizer is None and self.dense is None:
+                raise ConfigError("max_tokens needs tokenizer=, or dense= whose tokens it counts")
+            counted = self.dense if self.tokenizer is None else self.tokenizer
+            object.__setattr__(self, "tokenizer", tokenizer_of(counted))
         _check_number("similarity_threshold", self.similarity_threshold, -1, 1)
         _check_number("percentile", self.percentile, 0, 100)
         if self.strategy in ("embedding", "hybrid") and self.dense is None:
@@ -80,15 +91,17 @@ class SemanticChunker(Fingerprinted):
         """A hash over the options, the embedding space, and the function's name and declared version."""
         function = self.segment
         named = [getattr(function, "__module__", ""), getattr(function, "__qualname__", type(function).__name__)]
-        return hashing.fingerprint(
-            self.name,
-            self.version,
-            {
-                **self._options(),
-                "dense": None if self.dense is None else self.dense.space.identity,
-                "segment": None if function is None else named,
-            },
-        )
+        options = {
+            **self._options(),
+            "dense": None if self.dense is None else self.dense.space.identity,
+            "segment": None if function is None else named,
+        }
+        counter = options.pop("tokenizer")
+        if options["max_tokens"] is None:
+            del options["max_tokens"]
+        else:
+            options["tokenizer"] = token_identity("tokenizer", counter)
+        return hashing.fingerprint(self.name, self.version, options)
 
     def chunk_document(self, document: Document) -> Chunking:
         """Cut ``document``; ``metadata["semantic_reason"]`` of a chunk says why it begins where it does.
@@ -96,9 +109,9 @@ class SemanticChunker(Fingerprinted):
         Raises :class:`ChunkingError` for boundaries of a segment function that are none, and what the embedder raises.
         """
         found = runs(document)
-        lines = [ContextLine.of(document.title, run.trail, self.max_chars) for run in found]
+        lines = [self._line(document, run) for run in found]
         pieces = [
-            [] if run.kind == "table" else segments(document, run, line.room)
+            [] if run.kind == "table" else segments(document, run, line.room, partial(self._fits, line.line))
             for run, line in zip(found, lines, strict=True)
         ]
         if self.strategy != "embedding":
@@ -115,9 +128,10 @@ class SemanticChunker(Fingerprinted):
         limit = self._limit([value for values in alike for value in values])
         for run, line, own, values in zip(found, lines, pieces, alike, strict=True):
             if run.kind == "table":
-                yield from self._structured().cut(document, run)
+                yield from self._structured(document, run)
                 continue
-            passages = grouped(own, values, limit, self.min_chars, line.room)
+            fits = partial(self._holds, document.content, line)
+            passages = grouped(own, values, limit, self.min_chars, fits)
             chunks = Passages(document, run, line).exact([span for span, _ in passages])
             for chunk, (_, reason) in zip(chunks, passages, strict=True):
                 yield _told(chunk, reason)
@@ -129,6 +143,25 @@ class SemanticChunker(Fingerprinted):
         import numpy as np
 
         return float(np.percentile(values, 100 - self.percentile))
+
+    def _fits(self, context: str, content: str) -> bool:
+        """Whether a chunk has no more than ``max_tokens``."""
+        if self.max_tokens is None:
+            return True
+        tokens: int = self.tokenizer.count(f"{context}\n\n{content}" if context else content)
+        return tokens <= self.max_tokens
+
+    def _holds(self, content: str, line: ContextLine, start: int, end: int) -> bool:
+        return end - start <= line.room and self._fits(line.line, content[start:end])
+
+    def _line(self, document: Document, run: Run) -> ContextLine:
+        """The context of a run, in half of either limit at most."""
+
+        def fits(line: ContextLine) -> bool:
+            return self.max_tokens is None or self.tokenizer.count(line.line) * 2 <= self.max_tokens
+
+        line = fitted(partial(ContextLine.of, document.title, run.trail), self.max_chars, fits)
+        return replace(line, room=content_room(self.max_chars, line.line))
 
     def _asked(self, document: Document, pieces: list[list[Segment]]) -> list[Boundary]:
         """The boundaries of the segment function, checked, in order."""
@@ -163,7 +196,7 @@ class SemanticChunker(Fingerprinted):
             for inside in within(found, at, boundary.start):
                 if document.content[inside.start : inside.end].strip():
                     left_out += inside.end - inside.start
-                    yield from [_told(chunk, "unassigned") for chunk in self._structured().cut(document, inside)]
+                    yield from [_told(chunk, "unassigned") for chunk in self._structured(document, inside)]
             touched = within(found, boundary.start, boundary.end)
             if touched:
                 yield from self._passage(document, joined(touched), boundary)
@@ -172,13 +205,22 @@ class SemanticChunker(Fingerprinted):
             _log.warning("%s: the segment function left out %d characters", document.source_id, left_out)
 
     def _passage(self, document: Document, run: Run, boundary: Boundary) -> Iterator[Chunk]:
-        line = ContextLine.of(document.title, run.trail, self.max_chars)
-        cuts: list[Slice] = spans(document.content, run.start, run.end, line.room, 0, ladder(run))
+        line = self._line(document, run)
+        content = document.content
+
+        def cut(size: int) -> list[Slice]:
+            return spans(content, run.start, run.end, size, 0, ladder(run))
+
+        cuts = fitted(cut, line.room, lambda cuts: all(self._fits(line.line, content[a:b]) for a, b in cuts))
         for chunk in Passages(document, run, line).exact(cuts):
             yield _told(chunk, boundary.reason or self.strategy, boundary.confidence)
 
-    def _structured(self) -> StructuredChunker:
-        return StructuredChunker(self.max_chars, 0)
+    def _structured(self, document: Document, run: Run) -> list[Chunk]:
+        return fitted(
+            lambda size: StructuredChunker(size, 0).cut(document, run),
+            self.max_chars,
+            lambda made: all(self._fits(chunk.context, chunk.content) for chunk in made),
+        )
 
 
 def semantic(
@@ -192,6 +234,8 @@ def semantic(
     similarity_threshold: float = 0.75,
     threshold: Threshold = "fixed",
     percentile: float = 90.0,
+    max_tokens: int | None = None,
+    tokenizer: Any = None,
 ) -> SemanticChunker:
     """A chunker that cuts between sentences where the subject changes.
 
@@ -200,10 +244,22 @@ def semantic(
     greatest distances of the document (those above that ``percentile``). "model" and "custom" ask ``segment(input,
     ctx)``, sync or async, for :class:`Boundary` objects or mappings; text it leaves out becomes chunks of its own.
     "hybrid" asks it first and falls back to embeddings when it returns none. ``max_chars`` is hard, the heading trail
-    included. Raise ``segment_version`` when the function changes. Raises :class:`ConfigError`.
+    included, and so is ``max_tokens``, where it is given: tokens of ``tokenizer`` (anything
+    :func:`florilege.text.tokens.tokenizer` takes), by default those of ``dense``. Raise ``segment_version`` when the
+    function changes. Raises :class:`ConfigError`.
     """
     return SemanticChunker(
-        strategy, dense, segment, segment_version, min_chars, max_chars, similarity_threshold, threshold, percentile
+        strategy,
+        dense,
+        segment,
+        segment_version,
+        min_chars,
+        max_chars,
+        similarity_threshold,
+        threshold,
+        percentile,
+        max_tokens,
+        tokenizer,
     )
 
 

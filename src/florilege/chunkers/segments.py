@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 import inspect
 import threading
-from collections.abc import Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from florilege.chunkers.parts.passages import Slice, ladder
 from florilege.chunkers.parts.sections import Run
@@ -16,6 +16,8 @@ from florilege.model.document import Document
 from florilege.split.boundaries import first_ink, trimmed
 from florilege.split.characters import spans
 from florilege.text.sentences import sentence_ends
+
+T = TypeVar("T")
 
 
 class Segment(NamedTuple):
@@ -36,8 +38,24 @@ class Boundary:
     confidence: float | None = None
 
 
-def segments(document: Document, run: Run, size: int) -> list[Segment]:
-    """The sentences of ``run``, none longer than ``size`` and none across a part; headings go with what follows."""
+def fitted(made: Callable[[int], T], size: int, fits: Callable[[T], bool]) -> T:
+    """What is made at the first of ``size``, half of it, a quarter ... at which it fits, at 1 at the latest."""
+    found = made(size)
+    while size > 1 and not fits(found):
+        size //= 2
+        found = made(size)
+    return found
+
+
+def segments(document: Document, run: Run, size: int, fits: Callable[[str], bool]) -> list[Segment]:
+    """The sentences of ``run``, none longer than ``size`` and none across a part; headings go with what follows.
+
+    One whose text does not fit is cut smaller.
+    """
+
+    def cut(low: int, high: int, most: int) -> list[tuple[int, int]]:
+        return [(low, high)] if high - low <= most else spans(content, low, high, most, 0, ladder(run))
+
     content = document.content
     ends = {part.span.end for part in run.parts} | {run.end}
     marks = sorted(ends.union(sentence_ends(content, run.start, run.end)))
@@ -48,7 +66,11 @@ def segments(document: Document, run: Run, size: int) -> list[Segment]:
         if glued or not run.start < mark <= run.end or not content[start:mark].strip():
             continue
         low, high = first_ink(content, start, mark), trimmed(content, start, mark)
-        pieces = [(low, high)] if high - low <= size else spans(content, low, high, size, 0, ladder(run))
+        pieces = fitted(
+            lambda most, low=low, high=high: cut(low, high, most),  # type: ignore[misc]
+            size,
+            lambda pieces: all(fits(content[first:past]) for first, past in pieces),
+        )
         found += [Segment(content[first:past], first, past) for first, past in pieces]
         start = mark
     return found
@@ -76,9 +98,9 @@ def similarities(groups: Sequence[Sequence[Segment]], embedder: Embedder) -> lis
 
 
 def grouped(
-    found: Sequence[Segment], alike: Sequence[float], limit: float, least: int, most: int
+    found: Sequence[Segment], alike: Sequence[float], limit: float, least: int, fits: Callable[[int, int], bool]
 ) -> list[tuple[Slice, str]]:
-    """Segments in passages of at most ``most`` characters, each with why it begins.
+    """Segments in passages that fit (a start and an end), each with why it begins.
 
     A passage of at least ``least`` characters ends where the likeness to the next segment is below ``limit``
     ("similarity"); any passage ends where the next segment no longer fits ("size").
@@ -89,7 +111,7 @@ def grouped(
     for index, segment in enumerate(found):
         last = index == len(found) - 1
         length = segment.end - found[first].start
-        if last or found[index + 1].end - found[first].start > most:
+        if last or not fits(found[first].start, found[index + 1].end):
             ending = "size"
         elif length >= least and alike[index] < limit:
             ending = "similarity"

@@ -76,14 +76,19 @@ def _identity(option: str, value: Any) -> Any:
     if hasattr(value, "to_dict"):
         return value.to_dict()
     if isinstance(value, Tokenizer):
-        if value.name is None:
-            raise ConfigError(
-                f"{option}: a function has no identity to put into a fingerprint; give it an attribute "
-                "``fingerprint`` that names what it counts",
-                code="no_fingerprint",
-            )
-        return value.name
+        return token_identity(option, value)
     return list(value) if isinstance(value, tuple) else value
+
+
+def token_identity(option: str, counter: Tokenizer) -> str:
+    """What names the tokens that ``counter`` counts; ConfigError when nothing does."""
+    if counter.name is None:
+        raise ConfigError(
+            f"{option}: a function has no identity to put into a fingerprint; give it an attribute "
+            "``fingerprint`` that names what it counts",
+            code="no_fingerprint",
+        )
+    return counter.name
 
 
 def _watched(results: Iterable[list[P]], total: int, show: bool) -> Iterable[list[P]]:
