@@ -14,7 +14,7 @@ from florilege.apps.cli import main
 from florilege.config import load_config
 from florilege.indexing.sync import SyncPlan
 from florilege.ingest import load
-from florilege.ingest.reading import BUILTIN_READERS
+from florilege.ingest.reading import BUILTIN_READERS, OPTIONAL_READERS
 from florilege.interfaces import Provider
 from florilege.isolation import WorkerPool
 from florilege.model.document import Document, Loaded
@@ -41,7 +41,7 @@ def test_the_shipped_readers_are_declared_like_any_other() -> None:
     assert all(isinstance(offer.provider, Provider) for offer in own)
     (readers,) = [offer for offer in own if offer.name == "readers"]
     assert {(item.id, item.version) for item in readers.descriptors} == {
-        (reader.id, reader.version) for reader in BUILTIN_READERS
+        (reader.id, reader.version) for reader in (*BUILTIN_READERS, *OPTIONAL_READERS)
     }
     assert readers.provider.create("csv").id == "csv"
     for offer in own:

@@ -22,13 +22,15 @@ def main() -> None:
     os.dup2(2, 1)
     settings = json.loads(_receive(source) or b"{}")
     sys.path[:] = settings["path"]
-    _limit(settings["memory"])
+    memory = settings["memory"]
+    _limit(memory)
     made: dict[str, Any] = {}
     while (message := _receive(source)) is not None:
         job = json.loads(message)
         content = _receive(source)
         if content is None:
             return
+        _limit(max(memory, job.get("memory") or 0))
         _serve(job, content, made, answer)
 
 

@@ -14,7 +14,7 @@ from florilege.ingest.containers.region import Region
 from florilege.ingest.files import FileSource, FolderListing, Walk, os_error
 from florilege.ingest.ignore import glob_regex
 from florilege.ingest.paths import enclosing_store, project_root, source_id
-from florilege.ingest.reading import MAX_BYTES, Reading, bytes_id, failed, with_plugins
+from florilege.ingest.reading import MAX_BYTES, Reading, asked_readers, bytes_id, failed, with_plugins
 from florilege.ingest.remote.buckets import SCHEME, open_bucket
 from florilege.ingest.remote.objects import ObjectListing
 from florilege.ingest.source import ByteSource
@@ -45,7 +45,7 @@ def load(
     links: bool = False,
     name: str | None = None,
     media_type: str | None = None,
-    readers: Sequence[Reader] = (),
+    readers: str | Sequence[Reader | str] = (),
     max_bytes: int = MAX_BYTES,
     time_limit: float = 30.0,
     isolate: bool = True,
@@ -73,10 +73,11 @@ def load(
     out of one.
 
     ``name`` is the source id (and file name) of bytes, ``media_type`` settles the kind of everything listed.
-    ``readers`` are asked first and run in this process, then those of installed providers, in workers, then the shipped
-    ones. ``max_bytes`` and ``time_limit`` (seconds,
-    plus 0.2 a page) bound one source. Native parsers run in the worker processes of ``pool`` (default: two, shared);
-    ``isolate=False`` reads in this process, where a parser's crash is fatal.
+    ``readers`` are asked first: objects, run in this process, or names of the shipped ones that read only when asked
+    (``"article"`` of the extra ``web``: web pages without what is around their main text; ``"ocr"``: pictures and
+    scanned pages); then those of installed providers, in workers, then the shipped ones. ``max_bytes`` and
+    ``time_limit`` (seconds, plus 0.2 a page) bound one source. Native parsers run in the worker processes of ``pool``
+    (default: two, shared); ``isolate=False`` reads in this process, where a parser's crash is fatal.
 
     http(s) addresses are fetched from the public internet only; ``allow_private`` names hosts that may lie elsewhere,
     ``trust`` a file of certificates to trust besides the system's. ``storage_options`` go to the library that serves a
@@ -90,7 +91,7 @@ def load(
     reading = with_plugins(
         Reading(
             namespace=namespace,
-            readers=tuple(readers),
+            readers=asked_readers((readers,) if isinstance(readers, str) else readers),
             max_bytes=max_bytes,
             time_limit=time_limit,
             isolate=isolate,

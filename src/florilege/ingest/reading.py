@@ -16,7 +16,7 @@ from florilege.ingest.sniff import ENCRYPTED_OFFICE, UNKNOWN, sniff
 from florilege.interfaces.sources import Reader, ReadResult, SourceObserver
 from florilege.isolation import WorkerPool, default_pool
 from florilege.model.document import Document, Failed
-from florilege.model.errors import FlorilegeError, ReadError
+from florilege.model.errors import ConfigError, FlorilegeError, ReadError
 from florilege.model.hashing import hexdigest
 
 MAX_BYTES = 100_000_000
@@ -32,7 +32,8 @@ class NamedReader:
     media type when their content says no more than text, or nothing.
 
     ``in_process`` ones are pure Python over linear scans; the others run in workers. ``extra`` names what has to be
-    installed with this package for the module ``needs``.
+    installed with this package for the module ``needs``. ``memory`` is the address space in bytes that it
+    needs when that is more than workers have.
     """
 
     id: str
@@ -44,6 +45,7 @@ class NamedReader:
     extra: str | None = None
     capability: str | None = None
     suffixes: tuple[str, ...] = ()
+    memory: int | None = None
 
     @property
     def is_installed(self) -> bool:
@@ -109,6 +111,45 @@ BUILTIN_READERS: tuple[NamedReader, ...] = (
     NamedReader("pdf", "1", ("application/pdf",), "florilege.ingest.pdf.reader:PdfReader"),
 )
 
+OPTIONAL_READERS: tuple[NamedReader, ...] = (
+    NamedReader(
+        "article",
+        "1",
+        ("text/html",),
+        "florilege.ingest.markup.article:ArticleReader",
+        needs="trafilatura",
+        extra="web",
+    ),
+    NamedReader(
+        "ocr",
+        "1",
+        ("image/png", "image/jpeg", "image/tiff", "image/webp", "image/gif", "image/bmp", "application/pdf"),
+        "florilege.ingest.images.ocr:OcrReader",
+        needs="rapidocr",
+        extra="ocr",
+        memory=4_000_000_000,
+    ),
+)
+"""Readers of extras that read what others also read, or at a cost: they read only where they are asked for by name."""
+
+
+def optional_reader(name: str) -> NamedReader:
+    """The optional reader of that name. Raises :class:`ConfigError` for an unknown one, or one not installed."""
+    found = next((reader for reader in OPTIONAL_READERS if reader.id == name), None)
+    if found is None:
+        known = ", ".join(reader.id for reader in OPTIONAL_READERS)
+        raise ConfigError(f"there is no optional reader {name!r}: {known}", code="bad_option")
+    if not found.is_installed:
+        raise ConfigError(
+            f"reader {name!r} needs the extra: pip install 'florilege[{found.extra}]'", code="missing_extra"
+        )
+    return found
+
+
+def asked_readers(readers: Sequence[Reader | str]) -> tuple[Reader | NamedReader, ...]:
+    """Readers as a caller gives them, names replaced by the optional readers they name."""
+    return tuple(optional_reader(reader) if isinstance(reader, str) else reader for reader in readers)
+
 
 def builtin_reader(media_type: str) -> NamedReader | None:
     """The shipped reader of a media type; a declared type that ends in ``-`` stands for all it begins."""
@@ -121,15 +162,15 @@ def builtin_reader(media_type: str) -> NamedReader | None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reading:
-    """How sources are read: extra readers (asked first, run in-process), those that others have installed (asked next,
-    run in workers), limits, and whether workers isolate. ``observers`` see what is read go by.
+    """How sources are read: extra readers (asked first; a caller's own objects run in-process), those that others have
+    installed (asked next, run in workers), limits, and whether workers isolate. ``observers`` see what is read go by.
 
     ``time_limit`` is in seconds, for one file without its pages; ``namespace`` is given to every document;
     ``media_type`` None: each source's own, sniffed; ``pool`` None: the shared one.
     """
 
     namespace: str | None = None
-    readers: tuple[Reader, ...] = ()
+    readers: tuple[Reader | NamedReader, ...] = ()
     offered: tuple[NamedReader, ...] = ()
     observers: tuple[SourceObserver, ...] = ()
     max_bytes: int = MAX_BYTES
@@ -295,7 +336,7 @@ def read_bytes(
     media_type: str | None = None,
     *,
     source_id: str | None = None,
-    readers: Sequence[Reader] = (),
+    readers: Sequence[Reader | str] = (),
 ) -> Document:
     """Read one document from bytes.
 
@@ -303,7 +344,7 @@ def read_bytes(
     name, else ``bytes:`` and a hash of the content. Raises :class:`florilege.ReadError` with a stable ``code``.
     """
     identity = source_id or name or bytes_id(data)
-    return with_plugins(Reading(readers=tuple(readers), media_type=media_type)).document(
+    return with_plugins(Reading(readers=asked_readers(readers), media_type=media_type)).document(
         data, source_id=identity, name=name, opener=lambda: data
     )
 

@@ -79,6 +79,8 @@ def sniff(stream: BinaryIO, name: str | None = None) -> str:
         return _zip(stream, named)
     if head.startswith(b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"):
         return _ole(stream, head, named)
+    if head.startswith(b"BM") and head.startswith(b"\x00\x00\x00\x00", 6):
+        return "image/bmp"
     for offset, magic, media_type in _MAGIC:
         if head.startswith(magic, offset):
             return media_type

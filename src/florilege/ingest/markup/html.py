@@ -41,7 +41,7 @@ class HtmlReader:
         if nesting(found.text) > MAX_NESTING:
             raise ReadError(f"elements are nested more than {MAX_NESTING} deep", code="too_deep")
         page = LexborHTMLParser(found.text)
-        title, metadata = _facts(page)
+        title, metadata = page_facts(page)
         assembly = read_tree(page)
         assembly.warnings[:0] = found.warnings
         if not assembly.parts:
@@ -66,7 +66,8 @@ def read_tree(page: Any, assembly: Assembly | None = None) -> Assembly:
     return assembly
 
 
-def _facts(page: Any) -> tuple[str | None, dict[str, Any]]:
+def page_facts(page: Any) -> tuple[str | None, dict[str, Any]]:
+    """The title of a parsed page, and metadata: author and publishing date."""
     node = page.css_first("title")
     metadata: dict[str, Any] = {}
     for meta in page.css("meta[content]"):

@@ -9,7 +9,7 @@ from contextlib import suppress
 from itertools import takewhile
 from typing import Any
 
-from florilege.ingest.pdf.glyphs import PageText, page_text
+from florilege.ingest.pdf.glyphs import Line, PageText, page_text
 from florilege.ingest.pdf.layout import compose, headline, reading_order
 from florilege.ingest.pdf.tables import PageTable, TableFinder, TablersFinder, take_tables
 from florilege.ingest.readers.assembly import Assembly, squeeze
@@ -33,15 +33,21 @@ class PdfReader:
     """PDF by PDFium, which is not thread-safe: calls in one process wait for one another.
 
     Pages are numbered from 1. A page without text has an empty part, with the warning ``needs_ocr`` when an image
-    covers half of it; text drawn invisibly over a scan is ``confidence="derived"``.
+    covers half of it (then ``scan_lines`` may see lines in it); text drawn invisibly over a scan, or seen in one, is
+    ``confidence="derived"``.
     """
 
     id = "pdf"
     version = "1"
     media_types = ("application/pdf",)
 
-    def __init__(self, table_finder: Callable[[bytes], TableFinder] = TablersFinder) -> None:
+    def __init__(
+        self,
+        table_finder: Callable[[bytes], TableFinder] = TablersFinder,
+        scan_lines: Callable[[Any, PageText], list[Line] | None] | None = None,
+    ) -> None:
         self._table_finder = table_finder
+        self._scan_lines = scan_lines
 
     def pages(self, content: bytes) -> int:
         """How many pages will be read; 0 when it does not open."""
@@ -82,8 +88,10 @@ class PdfReader:
             text = page_text(page)
             headings = _enter(assembly, outline.get(index, ()))
             tables = take_tables(text, finder.find(index)) if text.lines and _has_rules(page) else []
-            lines = reading_order(text)
             scan = not text.lines and _is_scan(page, text)
+            if scan and self._scan_lines is not None and (seen := self._scan_lines(page, text)) is not None:
+                text.lines, text.invisible, scan = seen, True, False
+            lines = reading_order(text)
             self._page(assembly, text, lines, tables, index + 1, headings, needs_ocr=scan)
             if index == 0:
                 title = headline(lines, text)

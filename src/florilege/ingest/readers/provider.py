@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from florilege.ingest.reading import BUILTIN_READERS
+from florilege.ingest.reading import BUILTIN_READERS, OPTIONAL_READERS
 from florilege.interfaces.chunking import CapabilityDescriptor, CapabilityId
 from florilege.interfaces.sources import Reader
 
@@ -16,12 +16,12 @@ class Provider:
             CapabilityDescriptor(
                 id=CapabilityId(reader.id), kind="reader", media_types=reader.media_types, version=reader.version
             )
-            for reader in BUILTIN_READERS
+            for reader in (*BUILTIN_READERS, *OPTIONAL_READERS)
         )
 
     def create(self, capability_id: CapabilityId) -> Reader:
         """Make a reader; ValueError for an id that was not declared."""
-        for reader in BUILTIN_READERS:
+        for reader in (*BUILTIN_READERS, *OPTIONAL_READERS):
             if reader.id == capability_id:
                 return reader.load()
         raise ValueError(f"no shipped reader is called {capability_id!r}")

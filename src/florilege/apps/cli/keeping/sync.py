@@ -22,6 +22,7 @@ def add_parser(commands: Any) -> None:
         "Sources that are gone are told as stale, and deleted with --delete.",
     )
     parser.add_argument("paths", nargs="+", metavar="PATH", help="files, folders, globs or addresses")
+    parser.add_argument("--reader", action="append", default=[], metavar="NAME", help="ask this optional reader first")
     parser.add_argument("--crawl", action="store_true", help="follow the links of pages, within their site")
     parser.add_argument("--delete", action="store_true", help="delete sources under these paths that are gone")
     parser.add_argument("--allow-mass-delete", action="store_true", help="delete even more than half of the corpus")
@@ -71,7 +72,7 @@ def _synced(corpus: Corpus, args: argparse.Namespace) -> SyncResult | SyncPlan:
     from florilege.indexing.sync import SyncPlan
     from florilege.ingest import load
 
-    documents = load(args.paths, crawl=args.crawl)
+    documents = load(args.paths, readers=args.reader, crawl=args.crawl)
     if args.plan:
         plan = corpus.plan(documents, **_options(args))
         plan.save(args.plan)

@@ -24,6 +24,7 @@ def add_parser(commands: Any) -> None:
         "needed or touched.",
     )
     parser.add_argument("path", metavar="FILE", help="a file or an address")
+    parser.add_argument("--reader", action="append", default=[], metavar="NAME", help="ask this optional reader first")
     parser.add_argument(
         "--render", metavar="DIR", help="draw the pages of a PDF with the boxes of their blocks into DIR"
     )
@@ -39,7 +40,7 @@ def run(args: argparse.Namespace) -> int:
 
     told: list[dict[str, Any]] = []
     failed = 0
-    for outcome in load(args.path):
+    for outcome in load(args.path, readers=args.reader):
         if isinstance(outcome, Failed):
             failed += 1
             told.append({"source_id": outcome.source_id, "error": {"code": outcome.code, "message": outcome.message}})
