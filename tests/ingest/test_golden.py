@@ -72,8 +72,16 @@ EXPECTED: dict[str, Facts | str] = {
     "eml/testRFC822_multipart_attachments.eml": Facts(
         {"text": 2}, "EML 1", warnings=["attachment"], texts=("This is the html body of the main msg.",)
     ),
-    "epub/features.epub": Facts({"text": 71}, "EPUBTEST 0100 - Reflowable Content Tests"),
-    "epub/winter-sports.epub": Facts({"image": 1, "text": 704, "table": 17}, "Winter Sports in Switzerland"),
+    "epub/features.epub": Facts(
+        {"text": 71},
+        "EPUBTEST 0100 - Reflowable Content Tests",
+        texts=("This document focuses on human-evaluated binary (pass/fail) tests in a reflowable context.",),
+    ),
+    "epub/winter-sports.epub": Facts(
+        {"image": 1, "text": 704, "table": 17},
+        "Winter Sports in Switzerland",
+        texts=("when they are tired of skating, and see that though a torrid luminary beats down",),
+    ),
     "html/boilerplate.html": Facts({"text": 5}, "Title", texts=("This is the real meat of the page",)),
     "html/example_03.html": Facts(
         {"text": 14, "table": 1},
@@ -114,7 +122,7 @@ EXPECTED: dict[str, Facts | str] = {
         texts=("SKU-7728 | Accessories | $15.75 | $14,726.25 | 2024-11-01", "Total Variance Cost: $4,287.50"),
     ),
     "pdf/SimFang-variant.pdf": Facts({"page": 1}, texts=("全 世 界 无 产 者",)),
-    "pdf/attachment.pdf": Facts({"page": 1}, "The Crazy Ones October 14, 1998"),
+    "pdf/attachment.pdf": Facts({"page": 1}, "The Crazy Ones October 14, 1998", texts=("Heres to the crazy ones.",)),
     "pdf/background-checks.pdf": Facts(
         {"page": 1, "table": 1}, None, [(25, 56)], texts=("Connecticut | 9,631 | 11,594 | 5,072", "DISCLAIMERS:")
     ),
@@ -169,7 +177,7 @@ EXPECTED: dict[str, Facts | str] = {
     "xls/date_1904.xls": Facts({"sheet": 1, "table": 1}, None, [(0, 3)], texts=("2021-01-01 | 15",)),
     "xls/merge_cells.xls": Facts({"sheet": 1, "table": 1}, None, [(0, 4)], texts=("Row Merge |  | Not Merged",)),
     "xlsx/date_1904.xlsx": Facts({"sheet": 1, "table": 1}, None, [(0, 3)], texts=("10 days, 15:10:10 | 17",)),
-    "xlsx/errors.xlsx": Facts({"sheet": 3}, warnings=["empty"]),
+    "xlsx/errors.xlsx": Facts({"sheet": 3}, texts=("#DIV/0!\n#NAME?\n#VALUE!\n#NULL!\n#REF!\n#NUM!\n#N/A",)),
     "xlsx/merged_range.xlsx": Facts({"sheet": 2, "table": 2}, None, [(8, 2), (0, 4)], texts=("A4 | B4 | C4 |  | E4",)),
     "xlsx/pass_protected.xlsx": "encrypted",
     "xlsx/pivots.xlsx": Facts(
@@ -189,7 +197,12 @@ EXPECTED: dict[str, Facts | str] = {
         ["hidden_sheet"],
         ("first | header second | third", "4 | 2 | 0"),
     ),
-    "xml/elife-56337.xml": Facts({"text": 339, "table": 2}, _KRAB, [(5, 8), (5, 30)]),
+    "xml/elife-56337.xml": Facts(
+        {"text": 339, "table": 2},
+        _KRAB,
+        [(5, 8), (5, 30)],
+        texts=("aff: 2 School of Life Sciences, École Polytechnique Fédérale de Lausanne (EPFL) Lausanne",),
+    ),
 }
 
 

@@ -83,7 +83,7 @@ BUILTIN_READERS: tuple[NamedReader, ...] = (
     NamedReader("docx", "1", (_OOXML + "wordprocessingml.document",), "florilege.ingest.office.docx:DocxReader"),
     NamedReader(
         "sheet",
-        "1",
+        "2",
         (
             _OOXML + "spreadsheetml.sheet",
             "application/vnd.ms-excel.sheet.binary.macroenabled.12",

@@ -23,6 +23,7 @@ _MAIN = "{http://schemas.openxmlformats.org/spreadsheetml/2006/main}"
 _RELATION = "{http://schemas.openxmlformats.org/officeDocument/2006/relationships}id"
 _COLUMNS = re.compile(rb"<(?:\w+:)?c\s(?:[^>]*?\s)?r\s*=\s*[\"']([A-Z]{1,3})")
 _ROWS = re.compile(rb"<(?:\w+:)?(?:row|c)\s(?:[^>]*?\s)?r\s*=\s*[\"'][A-Z]*(\d{1,7})")
+_ERROR = re.compile(rb"""<(?:\w+:)?c\s(?:[^>]*?\s)?t\s*=\s*["']e["']""")
 _REFERENCE = re.compile(r"([A-Z]{1,3})(\d{1,7})")
 
 
@@ -49,6 +50,16 @@ def sparse_sheets(package: Package, limit: int) -> Iterator[tuple[str, dict[int,
         yield name, _cells(package.read(part), shared, limit, part)
 
 
+def error_cells(package: Package, limit: int) -> dict[str, dict[int, dict[int, str]]]:
+    """What formulas that failed show (``#DIV/0!``), by sheet, row and column: a dense reader leaves them blank."""
+    found = {}
+    for name, part in _worksheets(package):
+        data = package.read(part)
+        if _ERROR.search(data):
+            found[name] = _cells(data, [], limit, part, kind="e")
+    return found
+
+
 def _worksheets(package: Package) -> list[tuple[str, str]]:
     main = package.main_part
     related = package.relationships(main)
@@ -72,7 +83,8 @@ def _rich(item: Any) -> str:
     return "".join(node.text or "" for node in item.iter(f"{_MAIN}t") if node.getparent().tag != f"{_MAIN}rPh")
 
 
-def _cells(data: bytes, shared: list[str], limit: int, part: str) -> dict[int, dict[int, str]]:
+def _cells(data: bytes, shared: list[str], limit: int, part: str, kind: str | None = None) -> dict[int, dict[int, str]]:
+    """The texts of a sheet's cells, of one kind only if ``kind`` names it."""
     from lxml import etree
 
     rows: dict[int, dict[int, str]] = {}
@@ -80,7 +92,7 @@ def _cells(data: bytes, shared: list[str], limit: int, part: str) -> dict[int, d
     try:
         for _, cell in etree.iterparse(io.BytesIO(data), tag=f"{_MAIN}c", resolve_entities=False, no_network=True):
             match = _REFERENCE.match(cell.get("r") or "")
-            text = squeeze(_value(cell, shared))
+            text = squeeze(_value(cell, shared)) if kind in (None, cell.get("t")) else ""
             cell.clear()
             if match and text and count <= limit:
                 rows.setdefault(int(match[2]) - 1, {})[_column(match[1])] = text

@@ -13,7 +13,7 @@ from itertools import pairwise
 from typing import Any
 
 from florilege.ingest.office.package import Package
-from florilege.ingest.office.sheet_bounds import SPARSE_CODE, is_hostile, sparse_sheets
+from florilege.ingest.office.sheet_bounds import SPARSE_CODE, error_cells, is_hostile, sparse_sheets
 from florilege.ingest.readers.assembly import Assembly, is_header, squeeze
 from florilege.interfaces.sources import ReadResult
 from florilege.model.errors import ReadError
@@ -31,7 +31,7 @@ class SheetReader:
     """XLSX, XLSM, XLSB, XLS and ODS by calamine; XLSX sheets with hostile bounds by a sparse reader of our own."""
 
     id = "sheet"
-    version = "1"
+    version = "2"
     media_types = (
         _XLSX,
         "application/vnd.ms-excel.sheet.binary.macroenabled.12",
@@ -43,6 +43,7 @@ class SheetReader:
         """Read ``content``; raises :class:`ReadError` ``encrypted`` or ``damaged``."""
         assembly = Assembly()
         metadata: dict[str, Any] = {}
+        failures: dict[str, Rows] = {}
         package = Package(content) if media_type == _XLSX else None
         if package is not None:
             metadata = package.properties()
@@ -51,8 +52,11 @@ class SheetReader:
             sheets: Iterator[tuple[str, Rows]] = sparse_sheets(Package(content), MAX_CELLS)
         else:
             sheets = _sheets(content, assembly)
+            failures = error_cells(Package(content), MAX_CELLS) if package is not None else {}
         left = MAX_CELLS
         for name, rows in sheets:
+            for number, cells in failures.get(name, {}).items():
+                rows.setdefault(number, {}).update(cells)
             left -= sum(map(len, rows.values()))
             if left < 0:
                 assembly.warn("truncated", f"only the first {MAX_CELLS:,} cells were read")
