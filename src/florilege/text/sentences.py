@@ -62,15 +62,18 @@ _TAIL = 256
 
 def _holds(text: str, dot: int, after: int) -> bool:
     """Whether the single full stop at ``dot``, with the next word after index ``after``, ends no sentence."""
-    before = text[max(0, dot - _LOOK) : dot]
-    if not before or not before[-1].isalnum():
+    if dot == 0 or not text[dot - 1].isalnum():
         return False
-    line = before[before.rfind("\n") + 1 :]
-    word = line[line.rfind(" ") + 1 :].lstrip(_OPENING)
-    folded = word.lower()
-    if folded in _ABBREVIATIONS or (len(word) == 1 and word.isupper() and word != "I"):
+    low = dot - _LOOK if dot > _LOOK else 0
+    line = text.rfind("\n", low, dot) + 1 or low
+    word = text[text.rfind(" ", line, dot) + 1 or line : dot].lstrip(_OPENING)
+    if (
+        word in _ABBREVIATIONS
+        or (folded := word.lower()) in _ABBREVIATIONS
+        or (len(word) == 1 and word.isupper() and word != "I")
+    ):
         return True
-    if len(line) < _ITEM and _ITEM_NUMBER.match(line.lstrip(" \t>#*-(")):
+    if dot - line < _ITEM and _ITEM_NUMBER.match(text[line:dot].lstrip(" \t>#*-(")):
         return True
     dotted = _DOTTED.match(word) is not None
     if not dotted and folded not in _ENDING_ABBREVIATIONS:

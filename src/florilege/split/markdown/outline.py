@@ -9,7 +9,6 @@ Paragraphs, lists and quotes are never visited.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -173,7 +172,7 @@ class _Reader:
         stop = blank.start() if blank else len(text)
         piped = _PIPED.match(text, start, stop)
         if piped and piped.end() == stop:
-            header, rule, *rows = (TableRow(_piped_cells(text[a:b]), a, b) for a, b in _lines(text, start, stop))
+            header, rule, *rows = _piped_rows(text, start, stop)
             if len(header.cells) != len(rule.cells):
                 return False
             end = (rows or [rule])[-1].end
@@ -271,6 +270,8 @@ def _piped_cells(line: str) -> tuple[str, ...]:
     """:func:`rules.split_row` for a line that begins with a pipe, quick where nothing is escaped."""
     if "\\" in line:
         return rules.split_row(line)
+    if line[-1] == "|":
+        return tuple(map(str.strip, line[1:-1].split("|")))
     cells = line.split("|")
     del cells[0]
     if len(cells) > 1 and not cells[-1].strip():
@@ -278,11 +279,16 @@ def _piped_cells(line: str) -> tuple[str, ...]:
     return tuple(map(str.strip, cells))
 
 
-def _lines(text: str, start: int, stop: int) -> Iterator[tuple[int, int]]:
-    while start < stop:
-        end = _line_end(text, start)
-        yield start, min(end, stop)
-        start = text.find("\n", end) + 1 or stop
+def _piped_rows(text: str, start: int, stop: int) -> list[TableRow]:
+    """The lines of a stretch, each of which begins with a pipe."""
+    rows = []
+    for line in text[start:stop].split("\n"):
+        end = after = start + len(line)
+        if line[-1] == "\r" and text.startswith("\n", end):
+            line, end = line[:-1], end - 1
+        rows.append(TableRow(_piped_cells(line), start, end))
+        start = after + 1
+    return rows
 
 
 def _has_text(text: str, line: int, floor: int) -> bool:

@@ -83,11 +83,15 @@ def rewrite_tables(text: str, regions: Iterable[Region]) -> Rewritten:
         add(text[done : region.start], done, region.start, True)
         done = region.start
         names = [f"{name or f'Column {number}'}: " for number, name in enumerate(region.header.cells, 1)]
-        last = len(region.rows)
+        last, width = len(region.rows), len(names)
         for number, row in enumerate(region.rows, 1):
-            end = "" if number == last else "\n"
-            add(f"{number}. {_cells(names, row.cells)}{end}", done, row.end, False)
-            done = row.end
+            cells = row.cells
+            told = CELL_GAP.join(map(str.__add__, names, cells)) if len(cells) == width else _cells(names, cells)
+            part = f"{number}. {told}\n" if number < last else f"{number}. {told}"
+            after = length + len(part)
+            parts.append(part)
+            stretches.append(Stretch(length, after, done, row.end, False))
+            length, done = after, row.end
         done = region.end
     if not stretches:
         return Rewritten(text)
