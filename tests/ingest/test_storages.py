@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import http.client
+import json
 import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 
@@ -99,6 +101,31 @@ def test_objects_are_read_and_looked_into(service: int) -> None:
         "docsish.md": "beside the prefix",
         "ünï.txt": "fourth wörds",
     }
+
+
+@pytest.mark.usefixtures("bucket")
+def test_google_storage_is_read_by_its_own_protocol(service: int) -> None:
+    """Google's XML interface is that of S3 as far as reading goes, so the same server can answer for it."""
+    connection = http.client.HTTPConnection("127.0.0.1", service)
+    for name, data in KEYS.items():
+        headers = {"x-amz-acl": "public-read", "Authorization": "AWS4-HMAC-SHA256 Credential=key/d/us-east-1/s3/x"}
+        connection.request("PUT", f"/bucket/{quote(name)}", data, headers)
+        assert connection.getresponse().read() == b""
+    connection.close()
+    key = {"gcs_base_url": f"http://127.0.0.1:{service}", "disable_oauth": True}
+    secret = json.dumps({**key, "client_email": "", "private_key": "", "private_key_id": ""})
+    google = {"config": {"service_account_key": secret}, "client_options": {"allow_http": True}}
+    found = [item for item in load("gs://bucket/docs/", storage_options=google) if isinstance(item, Loaded)]
+    assert [item.source_id.split("~")[0] for item in found] == [
+        "gs://bucket/docs/one.md",
+        "gs://bucket/docs/sub/three.zip",
+        "gs://bucket/docs/sub/three.zip#in.txt",
+        "gs://bucket/docs/sub/two.docx",
+    ]
+    assert [item.document.content for item in found[::3]] == ["# One\n\nfirst words", "second words"]
+    (missing,) = load("gs://bucket/nothing.txt", storage_options=google)
+    assert isinstance(missing, Failed)
+    assert missing.code == "not_found"
 
 
 def test_unchanged_objects_are_not_fetched_again(service: int, bucket: Any, tmp_path: Path, monkeypatch: Any) -> None:
