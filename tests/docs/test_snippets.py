@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shlex
 import shutil
+import sys
 from pathlib import Path
 
 import pytest
@@ -44,6 +45,8 @@ def vendors(server: Server, monkeypatch: pytest.MonkeyPatch) -> Server:
         monkeypatch.setenv(variable, server.url + path)
     for variable in KEYS:
         monkeypatch.setenv(variable, "key")
+    for name in [name for name in sys.modules if name.partition(".")[0] == "cohere"]:
+        monkeypatch.delitem(sys.modules, name)  # it reads its address when it is imported
     grades = [{"passage": number, "grade": number % 7} for number in range(1, 21)]
     server.answers["/v1/chat/completions"] = lambda body: completion('{"queries": ["fee for a return"]}')
     server.answers["/v1/messages"] = lambda body: message(
