@@ -164,8 +164,16 @@ def contenders(vectors: Vectors) -> dict[str, Callable[[Document], list[Cut]]]:
     found["structured 1100/550 chars"] = ours(chunkers.structured(1100, 550))
     found["structured 800/100 chars"] = ours(chunkers.structured(800, 100))
     found["parent_child 1100, 400 chars"] = family(chunkers.parent_child(1100, 400, 0))
+    inner = SentenceChunker(chunk_size=100, delim="auto")
+    found["sentence 100 in markdown 250"] = family(lift(inner, parents=MarkdownChunker(chunk_size=250, tables="keep")))
+    own = vectors.embedder
+    inner = SentenceChunker(own, chunk_size=100, delim="auto")
+    outer = MarkdownChunker(tokenizer=own, chunk_size=250, tables="keep")
+    found["the same, embedder's 250"] = family(lift(inner, parents=outer))
     found["markdown 250"] = ours(lift(MarkdownChunker(chunk_size=250)))
     found["semantic 800 chars"] = ours(chunkers.semantic(dense=Known(vectors), max_chars=800))
+    for counted, name in (("cl100k_base", ""), (own, ", embedder's")):
+        found[f"semantic 200{name}"] = ours(chunkers.semantic(dense=Known(vectors), max_tokens=200, tokenizer=counted))
     return found
 
 
@@ -198,14 +206,15 @@ def evaluate(cuts: list[Cut], asked: list[Question], vectors: Vectors) -> list[S
 
 
 def compare(results: dict[str, list[Scores]], measure: str, label: str) -> None:
-    """The best of ours of this size against each published one, question by question."""
+    """The best of ours with this limit in tokens against each published one, question by question."""
     index = Scores._fields.index(measure)
 
     def mean(name: str) -> float:
         return sum(row[index] for row in results[name]) / len(results[name])
 
     rivals = [name for name in results if name.startswith("published") and label in name]
-    own = [name for name in results if not name.startswith("published")]
+    limit = label.strip().partition("/")[0]
+    own = [name for name in results if not name.startswith("published") and f" {limit}" in name]
     if not rivals or not own:
         return
     best = max(own, key=mean)
