@@ -26,8 +26,11 @@ class Delimiters:
     """Units that end at every occurrence of one of ``delimiters``."""
 
     def __init__(self, delimiters: Sequence[str], include: Include = "prev") -> None:
-        # Each with its length and how far behind its first character the unit ends.
-        self._delimiters = [(item, len(item), 0 if include == "next" else len(item)) for item in delimiters]
+        # Each with its length and how far behind its first character the unit ends. A single character is found fastest
+        # and leaves the others less to look through.
+        self._delimiters = [
+            (item, len(item), 0 if include == "next" else len(item)) for item in sorted(delimiters, key=len)
+        ]
         self._ascii = [item for item in self._delimiters if item[0].isascii()]
 
     def last(self, text: str, low: int, high: int) -> int:
