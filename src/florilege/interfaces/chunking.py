@@ -71,7 +71,7 @@ class CapabilityDescriptor:
     """What a provider can make, cheap to list.
 
     ``kind`` is "reader" for what reads ``media_types``; its ``options`` may name ``suffixes`` of file names that mean
-    the first of them. A new ``version`` reads every source again.
+    the first of them, and a ``note`` for whoever lists it. A new ``version`` reads every source again.
     """
 
     id: CapabilityId

@@ -46,7 +46,8 @@ def _lines(provider: dict[str, Any]) -> Iterator[str]:
     if provider["error"]:
         yield f"cannot be used: {provider['error']}"
     for item in provider["capabilities"]:
-        yield f"{item['kind']} {item['id']}/{item['version']}  {', '.join(item['media_types'])}"
+        about = f"  ({item['note']})" if item["note"] else ""
+        yield f"{item['kind']} {item['id']}/{item['version']}  {', '.join(item['media_types'])}{about}"
     for kind in ("page_chunkers", "observers"):
         for name in provider[kind]:
             yield f"{kind.removesuffix('s').replace('_', ' ')} {name}"
@@ -60,7 +61,13 @@ def _told(offer: Offer) -> dict[str, Any]:
         "target": offer.target,
         "error": offer.error or None,
         "capabilities": [
-            {"id": item.id, "kind": item.kind, "version": item.version, "media_types": list(item.media_types)}
+            {
+                "id": item.id,
+                "kind": item.kind,
+                "version": item.version,
+                "media_types": list(item.media_types),
+                "note": item.options.get("note"),
+            }
             for item in offer.descriptors
         ],
         "page_chunkers": _names(offer, "chunkers"),
