@@ -35,6 +35,7 @@ class Ruler:
         self._top = min(base + span, self._whole)
         part = self._text if span >= self._whole and not base else self._text[base : self._top]
         self._part = part
+        self._seam = -1, -1
         self._ends = self.tokenizer.ends(part)
 
     def reach(self, start: int, limit: int) -> int:
@@ -71,10 +72,11 @@ class Ruler:
         low, high = start - self._base, end - self._base
         if self._ends is None or low < 0 or end > self._top or low >= high:
             return self.tokenizer.count(self._text[start:end])
+        first, head = self._seam[1] if self._seam[0] == low else self._joint(low), 0
         stop, tail = self._joint(high), 0
+        self._seam = high, stop  # where the next slice begins, mostly
         if stop < 0:
             stop, tail = self._tail(low, high)
-        first, head = self._joint(low), 0
         if first < 0 <= stop:
             first, head = self._head(low, high)
         if first < 0 or stop < first:
