@@ -17,7 +17,7 @@ import florilege.ingest.paths as paths
 from florilege.ingest import load, read_bytes
 from florilege.ingest.ignore import IgnoreRules, glob_regex, is_ignored
 from florilege.model.document import Document, Failed, Loaded
-from florilege.model.errors import ConfigError, ReadError
+from florilege.model.errors import ConfigError, LoadError, ReadError
 
 
 def write(root: Path, *names: str) -> None:
@@ -300,3 +300,18 @@ def test_bytes_and_readers_of_ones_own(tmp_path: Path) -> None:
         load(tmp_path, time_limit=0)
     with pytest.raises(ConfigError):
         load(3)  # type: ignore[arg-type]
+
+
+def test_documents_alone_end_at_the_first_failure(tmp_path: Path) -> None:
+    for name in ("a.md", "c.md"):
+        (tmp_path / name).write_text(f"text of {name}")
+    (tmp_path / "b.pdf").write_bytes(b"")
+    found = load(tmp_path, root=tmp_path).documents()
+    assert next(found).content == "text of a.md"
+    with pytest.raises(LoadError, match=r"b\.pdf: the file has 0 bytes") as failure:
+        next(found)
+    assert (failure.value.code, failure.value.source_id) == ("empty", "b.pdf")
+    assert [item.source_id for item in load([tmp_path / "a.md", tmp_path / "c.md"], root=tmp_path).documents()] == [
+        "a.md",
+        "c.md",
+    ]

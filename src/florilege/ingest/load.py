@@ -20,7 +20,7 @@ from florilege.ingest.remote.objects import ObjectListing
 from florilege.ingest.source import ByteSource
 from florilege.ingest.web.access import Access, Crawl
 from florilege.interfaces.sources import Container, Reader, Source
-from florilege.model.document import Failed, Loaded
+from florilege.model.document import Document, Failed, Loaded
 from florilege.model.errors import ConfigError, LoadError
 
 if TYPE_CHECKING:
@@ -84,7 +84,8 @@ def load(
     storage; without any, obstore takes credentials from the environment. With ``crawl`` an address is where a site
     begins, whose pages are followed as :class:`Crawl` says.
 
-    Iterating yields :class:`Loaded` and :class:`Failed` in a stable order. Raises :class:`ConfigError` for options.
+    Iterating yields :class:`Loaded` and :class:`Failed` in a stable order, :meth:`LoadListing.documents` raises for the
+    first failure. Raises :class:`ConfigError` for options.
     """
     if max_bytes < 1 or not time_limit > 0:
         raise ConfigError("max_bytes and time_limit must be above 0", code="bad_option")
@@ -143,6 +144,14 @@ class LoadListing:
     def __iter__(self) -> Iterator[Loaded | Failed]:
         for source in self.sources():
             yield from _read(source)
+
+    def documents(self) -> Iterator[Document]:
+        """The documents alone; the first source that fails ends it with a :class:`LoadError` of its code."""
+        for outcome in self:
+            if isinstance(outcome, Failed):
+                message = f"{outcome.source_id}: {outcome.message}"
+                raise LoadError(message, code=outcome.code, source_id=outcome.source_id, retryable=outcome.retryable)
+            yield outcome.document
 
     def complete_for(self, source_id: str) -> bool:
         """Whether an unlisted ``source_id`` belongs to what was listed."""
