@@ -98,15 +98,20 @@ def parent_key(source_id: str, parent: ParentChunk) -> str:
 
 
 class _MetadataEncoder:
-    """Encodes metadata once per distinct object of one source."""
+    """Encodes metadata of one source once, however many of its chunks hold the same values.
+
+    Only values that are the same objects count as the same: ``1 == True``, and they are not.
+    """
 
     def __init__(self, kept: dict[bytes, str], *, title: str | None, media_type: str | None) -> None:
         self._kept = kept
         self._facts = {key: fact for key, fact in (("$title", title), ("$media_type", media_type)) if fact is not None}
-        self._seen: dict[tuple[int, tuple[int, ...]], bytes] = {}
+        self._seen: dict[tuple[Any, ...], bytes] = {}
 
     def __call__(self, metadata: Mapping[str, Any], pages: tuple[int, ...]) -> bytes:
-        known = (id(metadata), pages)
+        # The write holds what a dict holds; another mapping may make its values as it is asked.
+        held = (*metadata, *map(id, metadata.values())) if type(metadata) is dict else (id(metadata),)
+        known = (held, pages)
         found = self._seen.get(known)
         if found is None:
             facts = {**self._facts, "$page": pages[0]} if pages else self._facts

@@ -121,7 +121,9 @@ class Writer:
             check_fence(connection, namespace, fence)
             ns = sql.namespace_key(connection, namespace, create=True)
             assert ns is not None
-            for plan, (analysed, counters) in zip(plans, counted, strict=True):
+            made = iter(lexemes(connection, self._vocabulary, [counter for _, some in counted for counter in some]))
+            for plan, (analysed, _) in zip(plans, counted, strict=True):
+                words = dict(zip(analysed, made, strict=False))
                 source = sql.source_key(connection, ns, plan.source_id)
                 conflict = publication.conflict_of(connection, ns, plan)
                 if conflict is not None:
@@ -129,7 +131,6 @@ class Writer:
                     continue
                 metadata = sql.keep_metadata(connection, plan.metadata)
                 generation = sql.add_generation(connection, ns, source, plan, metadata)
-                words = dict(zip(analysed, lexemes(connection, self._vocabulary, counters), strict=True))
                 sql.add_rows(
                     connection, source, generation, plan.rows, words, metadata, publication.spaces_of(connection, plan)
                 )
