@@ -204,7 +204,7 @@ def test_history_diff_rollback(project: Path, capsys: pytest.CaptureFixture[str]
     assert run(capsys, "sources", "hold", "docs/shipping.txt")[0] == 0
     assert run(capsys, "gc")[1] == "nothing to remove\n"
     code, out, _ = run(capsys, "sources", "delete", "docs/shipping.txt")
-    assert (code, out) == (0, "1 chunks deleted\n")
+    assert (code, out) == (0, "1 chunk deleted\n")
 
 
 def test_plan_then_apply(project: Path, capsys: pytest.CaptureFixture[str]) -> None:

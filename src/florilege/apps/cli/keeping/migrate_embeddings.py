@@ -27,7 +27,7 @@ def run(args: argparse.Namespace) -> int:
     """Migrate and say what was done."""
     from florilege.apps.cli.progress import Progress
     from florilege.apps.cli.project import configured, open_corpus
-    from florilege.apps.cli.view import jsonable, print_json
+    from florilege.apps.cli.view import counted, jsonable, print_json
 
     embedder = configured(args).embedder(args.embedder)
     with Progress(enabled=not args.json) as progress, open_corpus(args) as corpus:
@@ -35,7 +35,7 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         print_json(jsonable(done))
         return 0
-    print(f"{done.embedded} chunks embedded in {done.new}")
+    print(f"{counted(done.embedded, 'chunk')} embedded in {done.new}")
     if done.overlap is not None:
         print(f"{done.overlap:.0%} of the top hits are the same in both spaces")
     print("switched" if done.switched else f"not switched; {done.old or 'no space'} still answers")

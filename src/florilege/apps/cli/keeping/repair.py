@@ -17,7 +17,7 @@ def add_parser(commands: Any) -> None:
 def run(args: argparse.Namespace) -> int:
     """Repair and say what was done."""
     from florilege.apps.cli.project import open_corpus
-    from florilege.apps.cli.view import jsonable, print_json
+    from florilege.apps.cli.view import counted, jsonable, print_json
 
     with open_corpus(args, dense=None if args.lexical else "default") as corpus:
         done = corpus.repair()
@@ -26,5 +26,5 @@ def run(args: argparse.Namespace) -> int:
         return 0
     for source_id in done.to_sync:
         print(f"{source_id}: its content was not kept; the next sync reads it again")
-    print(f"{len(done.mended)} sources mended, {done.embedded} chunks embedded")
+    print(f"{counted(len(done.mended), 'source')} mended, {counted(done.embedded, 'chunk')} embedded")
     return 0

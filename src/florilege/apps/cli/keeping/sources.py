@@ -51,6 +51,10 @@ def _verb(verbs: Any, name: str, verb: Any, text: str, *positional: str) -> argp
     return parser
 
 
+def _chunks(number: int) -> str:
+    return f"{number:>5} {'chunk ' if number == 1 else 'chunks'}"
+
+
 def _list(corpus: Corpus, args: argparse.Namespace) -> int:
     from florilege.apps.cli.view import DIM, GREEN, RED, coloured, jsonable, paint, print_json
 
@@ -69,7 +73,7 @@ def _list(corpus: Corpus, args: argparse.Namespace) -> int:
         status = paint(f"{row.status:<8}", GREEN if row.status == "indexed" else RED, on)
         why = f"  {row.error.get('code')}" if row.error else ""
         title = f"  {paint(row.title, DIM, on)}" if row.title else ""
-        print(f"{status} {row.chunk_count:>5} chunks  {row.source_id}{why}{title}")
+        print(f"{status} {_chunks(row.chunk_count)}  {row.source_id}{why}{title}")
     return 0
 
 
@@ -107,7 +111,7 @@ def _history(corpus: Corpus, args: argparse.Namespace) -> int:
         when = item.published_at.strftime("%Y-%m-%d %H:%M:%S")
         pinned = "  pinned" if item.pinned else ""
         number = f"{item.generation}.{item.revision}"
-        print(f"{number:<8} {item.state:<8} {item.chunk_count:>5} chunks  {when}{pinned}")
+        print(f"{number:<8} {item.state:<8} {_chunks(item.chunk_count)}  {when}{pinned}")
     return 0
 
 
@@ -149,6 +153,8 @@ def _hold(corpus: Corpus, args: argparse.Namespace) -> int:
 
 
 def _delete(corpus: Corpus, args: argparse.Namespace) -> int:
+    from florilege.apps.cli.view import counted
+
     corpus.get_source(args.source_id)
-    print(f"{corpus.delete_source(args.source_id)} chunks deleted")
+    print(f"{counted(corpus.delete_source(args.source_id), 'chunk')} deleted")
     return 0

@@ -79,8 +79,12 @@ def run_copy(args: argparse.Namespace) -> int:
 
 
 def _told(copied: Copied) -> str:
-    kept = f", {copied.kept} there already" if copied.kept else ""
-    return f"{copied.namespace}: {copied.sources} sources, {copied.chunks} chunks, {copied.vectors} vectors{kept}"
+    from florilege.apps.cli.view import counted
+
+    facts = [counted(copied.sources, "source"), counted(copied.chunks, "chunk"), counted(copied.vectors, "vector")]
+    if copied.kept:
+        facts.append(f"{copied.kept} there already")
+    return f"{copied.namespace}: {', '.join(facts)}"
 
 
 def _opened(args: argparse.Namespace, *, read_only: bool = False) -> Any:

@@ -114,9 +114,11 @@ def _told(result: SyncResult | SyncPlan, args: argparse.Namespace) -> int:
 
 
 def _costs(result: SyncResult | SyncPlan, *, planned: bool) -> str:
-    facts = [f"{result.chunk_count} chunks", f"{result.embedded} {'to embed' if planned else 'embedded'}"]
+    from florilege.apps.cli.view import counted
+
+    facts = [counted(result.chunk_count, "chunk"), f"{result.embedded} {'to embed' if planned else 'embedded'}"]
     if result.reused:
-        facts.append(f"{result.reused} vectors reused")
+        facts.append(f"{counted(result.reused, 'vector')} reused")
     pending = getattr(result, "pending", 0)
     if pending and not planned:
         facts.append(f"{pending} waiting for a vector")
@@ -126,7 +128,9 @@ def _costs(result: SyncResult | SyncPlan, *, planned: bool) -> str:
 
 
 def _usage(usage: Usage) -> list[str]:
-    facts = [f"{usage.tokens} tokens"] if usage.tokens else []
+    from florilege.apps.cli.view import counted
+
+    facts = [counted(usage.tokens, "token")] if usage.tokens else []
     return facts + ([f"{usage.cost:.4f} {usage.currency}"] if usage.cost is not None else [])
 
 
