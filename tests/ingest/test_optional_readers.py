@@ -43,6 +43,7 @@ def test_pictures_are_unread_unless_asked() -> None:
     (found,) = load(picture("Harps are tuned at noon"), name="sign.png")
     assert isinstance(found, Failed)
     assert found.code == "unsupported_format"
+    assert found.message == "the file is image/png, which reader 'ocr' reads when it is named"
 
 
 def picture(*lines: str, kind: str = "PNG", more: int = 0) -> bytes:

@@ -260,8 +260,7 @@ class Reading:
         if media_type == ENCRYPTED_OFFICE:
             raise ReadError("the document is encrypted: save it without a password", code="encrypted")
         if reader is None:
-            what = "of no recognised kind" if media_type == UNKNOWN else f"{media_type}, which has no reader here"
-            raise ReadError(f"the file is {what}", code="unsupported_format")
+            raise ReadError(f"the file is {_unread(media_type)}", code="unsupported_format")
         if not data and isinstance(reader, NamedReader) and not media_type.startswith("text/"):
             raise ReadError("the file has 0 bytes", code="empty")
         return self.run(reader, data, media_type)
@@ -368,6 +367,13 @@ def with_plugins(reading: Reading) -> Reading:
 def bytes_id(data: bytes) -> str:
     """The source id of bytes without a name."""
     return f"bytes:{hexdigest(data)}"
+
+
+def _unread(media_type: str) -> str:
+    if media_type == UNKNOWN:
+        return "of no recognised kind"
+    able = [reader.id for reader in OPTIONAL_READERS if media_type in reader.media_types]
+    return f"{media_type}, which {f'reader {able[0]!r} reads when it is named' if able else 'has no reader here'}"
 
 
 def _mark(reader: Reader | NamedReader | None) -> str:

@@ -121,7 +121,9 @@ class PdfReader:
         }
         part_id = assembly.add("page", body, blocks=blocks, **facts)
         if needs_ocr:
-            assembly.warn("needs_ocr", f"page {number} is an image without text", part_id)
+            assembly.warn(
+                "needs_ocr", f"page {number} is an image without text (reader 'ocr' recognises such)", part_id
+            )
         for table in tables:
             boxes = list(map(text.normal, table.row_boxes))
             assembly.table(table.columns, table.rows, row_boxes=boxes, caption=table.caption, **facts)
