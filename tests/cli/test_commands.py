@@ -55,6 +55,11 @@ def test_filter(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     _, out, _ = run(capsys, "search", "refunds harp", "--filter", "year>=2024 and lang in [en, de]")
     assert "refunds.md" in out
     assert "prices.csv" not in out
+    code, out, err = run(capsys, "search", "refunds harp", "--filter", "yaer>=2024")
+    assert (code, out) == (0, "no hits\n")
+    assert "no source has the field 'yaer'; near it: year" in err
+    _, _, err = run(capsys, "search", "refunds harp", "--filter", "year>=2999")
+    assert "field" not in err
     code, _, err = run(capsys, "search", "refunds", "--filter", "year >= 2024 and (")
     assert code == 3
     assert "character 19" in err

@@ -3,9 +3,18 @@
 from __future__ import annotations
 
 import argparse
-from typing import Any
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 from florilege.apps.cli.options import add_filter, count, filter_of
+
+if TYPE_CHECKING:
+    from florilege.corpus import Corpus
+    from florilege.model.filters import Filter
+
+SOURCES = 500
+"""How many sources are looked at for the fields there are, when a filter has let nothing through."""
 
 
 def add_parser(commands: Any) -> None:
@@ -42,6 +51,9 @@ def run(args: argparse.Namespace) -> int:
             hits, trace = retriever.retrieve_with_trace(query, limit=args.limit, filter=narrowed, mode=mode)
         else:
             hits, trace = retriever.retrieve(query, limit=args.limit, filter=narrowed, mode=mode), None
+        unknown = _unknown_fields(corpus, narrowed) if narrowed is not None and not hits else []
+    for field in unknown:
+        print(f"warning: {field}", file=sys.stderr)
     explained = {
         hit.key: trace.explain(hit.chunk_id, source_id=hit.source_id) for hit in hits if trace and args.explain
     }
@@ -59,6 +71,24 @@ def run(args: argparse.Namespace) -> int:
             lines += [f"    {step.step_id}: {step.remark}" for step in explained[hit.key].steps]
         print("\n".join(lines))
     return 0
+
+
+def _unknown_fields(corpus: Corpus, narrowed: Filter) -> Sequence[str]:
+    """What to say of fields the filter names and no source has: the likeliest reason for nothing found."""
+    import difflib
+
+    from florilege.model.filters import SYSTEM_FIELDS, leaves
+
+    rows, cursor = corpus.list_sources(limit=SOURCES)
+    known = SYSTEM_FIELDS.union(*(row.metadata for row in rows))
+    asked = dict.fromkeys(leaf.path[0] for leaf in leaves(narrowed))
+    whose = "no source" if cursor is None else f"none of the first {SOURCES} sources"
+    found = []
+    for name in asked:
+        if name not in known:
+            near = difflib.get_close_matches(name, sorted(known), n=3, cutoff=0.6)
+            found.append(f"{whose} has the field {name!r}" + (f"; near it: {', '.join(near)}" if near else ""))
+    return found
 
 
 def _told(explanation: Any) -> dict[str, Any]:
