@@ -225,3 +225,13 @@ def test_two_stores_are_refused(opened: Callable[..., Corpus]) -> None:
 def test_options_must_be_json(opened: Callable[..., Corpus]) -> None:
     with pytest.raises(florilege.ConfigError):
         florilege.document_transform(version="1", options={"fn": print})(lambda document: document)
+
+
+def test_equal_values_of_other_types_stay_what_they_are(corpus: Corpus) -> None:
+    shared = ["x"]
+    values: list[dict[str, object]] = [{"a": 1}, {"a": True}, {"a": 1.0}, {"a": 1}, {"a": shared}, {"b": shared}, {}]
+    corpus.indexer.index_chunks(
+        [Chunk(source_id="s", content=f"chunk {n}", metadata=metadata) for n, metadata in enumerate(values)]
+    )
+    kept = [chunk.metadata for chunk in corpus.chunks("s")]
+    assert list(map(repr, kept)) == list(map(repr, values))
