@@ -1,6 +1,6 @@
 """One peer's first and second run over a folder, in an environment of its own; prints JSON.
 
-PYTHON benchmarks/sync/peer.py llamaindex|langchain FOLDER STORE
+PYTHON benchmarks/sync/peer.py llamaindex|langchain|cocoindex FOLDER STORE
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ import json
 import os
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from importlib.metadata import version
 from pathlib import Path
 
@@ -18,6 +18,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 from corpus import vector
 
 os.environ["ANONYMIZED_TELEMETRY"] = "False"
+os.environ["COCOINDEX_DISABLE_USAGE_TRACKING"] = "1"
 
 
 def texts(folder: Path) -> dict[str, str]:
@@ -88,11 +89,64 @@ def langchain(folder: Path, store: Path) -> Callable[[], int]:
     return run
 
 
+def cocoindex(folder: Path, store: Path) -> Callable[[], int]:
+    """An app memoised by file, its state beside an SQLite table of rows. It walks and reads the folder itself."""
+    import sqlite3
+    from array import array
+    from dataclasses import dataclass
+
+    import cocoindex as coco
+    from cocoindex.connectors import localfs, sqlite
+    from cocoindex.ops.text import RecursiveSplitter
+    from cocoindex.resources.file import PatternFilePathMatcher
+
+    database = coco.ContextKey("database")
+    splitter = RecursiveSplitter()
+
+    @dataclass
+    class Row:
+        key: str
+        source: str
+        text: str
+        embedding: bytes
+
+    @coco.lifespan
+    def _opened(builder: coco.EnvironmentBuilder) -> Iterator[None]:
+        builder.settings.db_path = store / "state"
+        builder.provide_with(database, sqlite.managed_connection(store / "rows.db"))
+        yield
+
+    @coco.fn(memo=True)
+    async def indexed(file: localfs.File, table: sqlite.TableTarget) -> None:
+        name = str(file.file_path.path)
+        cut = splitter.split(await file.read_text(), chunk_size=1200, chunk_overlap=150, language="markdown")
+        for number, chunk in enumerate(cut):
+            embedding = array("f", vector(chunk.text)).tobytes()
+            table.declare_row(row=Row(f"{name}#{number}", name, chunk.text, embedding))
+
+    @coco.fn
+    async def everything(folder: Path) -> None:
+        columns = await sqlite.TableSchema.from_class(Row, primary_key=["key"])
+        table = await sqlite.mount_table_target(database, "rows", columns)
+        matcher = PatternFilePathMatcher(included_patterns=["**/*.md"])
+        files = localfs.walk_dir(folder, recursive=True, path_matcher=matcher)
+        await coco.mount_each(indexed, files.items(), table)
+
+    app = coco.App(coco.AppConfig(name="bench"), everything, folder=folder)
+
+    def run() -> int:
+        app.update_blocking()
+        with sqlite3.connect(store / "rows.db") as connection:
+            return int(connection.execute("SELECT count(*) FROM rows").fetchone()[0])
+
+    return run
+
+
 def main() -> None:
     """Time two runs."""
     name, folder, store = sys.argv[1], Path(sys.argv[2]), Path(sys.argv[3])
     store.mkdir(parents=True, exist_ok=True)
-    peer = {"llamaindex": llamaindex, "langchain": langchain}[name]
+    peer = {"llamaindex": llamaindex, "langchain": langchain, "cocoindex": cocoindex}[name]
     run = peer(folder, store)
     laps = []
     chunks = 0
@@ -100,7 +154,7 @@ def main() -> None:
         started, cpu = time.perf_counter(), time.process_time()
         chunks = max(chunks, run())
         laps.append({"wall": time.perf_counter() - started, "cpu": time.process_time() - cpu})
-    package = {"llamaindex": "llama-index-core", "langchain": "langchain-core"}[name]
+    package = {"llamaindex": "llama-index-core", "langchain": "langchain-core"}.get(name, name)
     print(json.dumps({"version": version(package), "chunks": chunks, "laps": laps}))
 
 

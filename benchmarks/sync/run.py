@@ -22,7 +22,7 @@ import numpy as np
 from corpus import DIMENSIONS, vector, write_files
 
 import florilege
-from florilege import Document
+from florilege import Document, Pipeline, chunkers
 from florilege.corpus import Corpus
 from florilege.embed import from_function
 from florilege.ingest import read_bytes
@@ -65,7 +65,8 @@ def folder_runs(folder: Path, store: Path, sources: int, peers: str | None) -> N
         )
 
     row(f"florilege {florilege.__version__}", laps, chunks)
-    for name in ("llamaindex", "langchain") if peers else ():
+    row("  plain texts", *plain_texts(folder, store))
+    for name in ("llamaindex", "langchain", "cocoindex") if peers else ():
         command = [peers or "", str(Path(__file__).parent / "peer.py"), name, str(folder), str(store / name)]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         if done.returncode:
@@ -75,6 +76,19 @@ def folder_runs(folder: Path, store: Path, sources: int, peers: str | None) -> N
         theirs = [(lap["wall"], lap["cpu"]) for lap in told["laps"]]
         row(f"{name} {told['version']}", theirs, told["chunks"])
         print(f"{'  theirs / ours':<24} {theirs[0][0] / laps[0][0]:8.1f}x {'':>18} {theirs[1][0] / laps[1][0]:8.1f}x")
+
+
+def plain_texts(folder: Path, store: Path) -> tuple[list[tuple[float, float]], int]:
+    """What the peers are given: files read as plain text and cut by length, no structure looked for."""
+
+    def texts() -> Iterator[Document]:
+        for path in sorted(folder.rglob("*.md")):
+            yield Document(source_id=str(path.relative_to(folder)), content=path.read_text(encoding="utf-8"))
+
+    pipeline = Pipeline(chunker=chunkers.text(max_chars=1200, overlap_chars=150))
+    with florilege.open(store / "texts", dense=embedder(), pipeline=pipeline) as corpus:
+        laps = [timed(lambda: corpus.sync(texts(), source_set="complete")) for _ in range(2)]
+        return laps, corpus.stats()["chunks"]
 
 
 def paragraph(draw: random.Random) -> str:
