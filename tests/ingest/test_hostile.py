@@ -92,6 +92,16 @@ def test_mutated_files_end_in_a_document_or_a_code(reading: Reading) -> None:
     assert seen["bad_reader"] == seen["timeout"] == 0
 
 
+def test_mutated_yaml_ends_in_a_document_or_a_code() -> None:
+    whole = b"""title: A\nbase: &b {a: 1, b: [x, "y", 'z']}\nother:\n  <<: *b\n  text: |\n    two\n    lines\n  fold: >-
+    a\n    b\n? [k, v]\n: !!str 12\nlist:\n- 1\n- {c: d}\n---\n%TAG ! tag:x,2000:\n---\n!foo bar\n...\n"""
+    chance = random.Random(20240301)
+    reading = Reading(isolate=False)
+    for _ in range(MUTATIONS):
+        found = outcome(reading, mutated(whole, chance), "x.yaml")
+        assert isinstance(found, Document) or found in {"unsupported_format", "too_deep"}
+
+
 def loaded(data: bytes, name: str, pool: WorkerPool) -> Counter[str]:
     """What comes of bytes and everything inside them, in time."""
     started = time.monotonic()
