@@ -65,7 +65,8 @@ def folder_runs(folder: Path, store: Path, sources: int, peers: str | None) -> N
         )
 
     row(f"florilege {florilege.__version__}", laps, chunks)
-    row("  plain texts", *plain_texts(folder, store))
+    plain, plain_chunks = plain_texts(folder, store)
+    row("  plain texts", plain, plain_chunks)
     for name in ("llamaindex", "langchain", "cocoindex") if peers else ():
         command = [peers or "", str(Path(__file__).parent / "peer.py"), name, str(folder), str(store / name)]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
@@ -75,7 +76,9 @@ def folder_runs(folder: Path, store: Path, sources: int, peers: str | None) -> N
         told = json.loads(done.stdout.splitlines()[-1])
         theirs = [(lap["wall"], lap["cpu"]) for lap in told["laps"]]
         row(f"{name} {told['version']}", theirs, told["chunks"])
-        print(f"{'  theirs / ours':<24} {theirs[0][0] / laps[0][0]:8.1f}x {'':>18} {theirs[1][0] / laps[1][0]:8.1f}x")
+        for label, ours in (("theirs / ours", laps), ("theirs / plain texts", plain)):
+            first, second = (their[0] / our[0] for their, our in zip(theirs, ours, strict=True))
+            print(f"{'  ' + label:<24} {first:8.1f}x {'':>18} {second:8.1f}x")
 
 
 def plain_texts(folder: Path, store: Path) -> tuple[list[tuple[float, float]], int]:
