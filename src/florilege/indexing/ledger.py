@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Literal
 
 from florilege.codec import encode
 from florilege.interfaces.stores import VectorLeg
+from florilege.model.altering import altered
 from florilege.model.document import Document, Failed
 from florilege.model.errors import FlorilegeError
 from florilege.model.hashing import canonical_json, hexdigest, plain
@@ -139,7 +140,7 @@ def failed_row(
         "at": plain(now)["$date"],
     }
     base = row or SourceRecord(namespace=namespace, source_id=failure.source_id, first_seen_at=now)
-    return replace(
+    return altered(
         base,
         status="failed",
         corpus_id=corpus_id,
@@ -166,7 +167,7 @@ def indexed_row(
     """The ledger row as it shall stand once ``document`` is published (or was found to be published already)."""
     now = datetime.now(UTC)
     base = row or SourceRecord(namespace=namespace, source_id=document.source_id, first_seen_at=now)
-    return replace(
+    return altered(
         base,
         status="indexed",
         corpus_id=corpus_id or base.corpus_id,

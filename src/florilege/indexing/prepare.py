@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 
+from florilege.model.altering import altered
 from florilege.model.chunk import Chunk, Chunking, ParentChunk
 from florilege.model.document import Document, IngestWarning, Part, Span
 from florilege.model.errors import ChunkingError, ConfigError, TransformError
@@ -82,8 +82,8 @@ def _cleaned(document: Document, namespace: str) -> Document:
         warnings = (*warnings, warning)
     parts = document.parts
     if content is not document.content:
-        parts = tuple(replace(part, text=content[part.span.start : part.span.end]) for part in parts)
-    return replace(
+        parts = tuple(altered(part, text=content[part.span.start : part.span.end]) for part in parts)
+    return altered(
         document,
         namespace=namespace,
         content=content,
@@ -117,11 +117,11 @@ def _respanned(document: Document, stage: str) -> Document:
         parts.extend(_derived(content, cursor, at, len(parts)))
         moved = at - part.span.start
         parts.append(
-            replace(
+            altered(
                 part,
                 span=part.span.shifted(moved),
                 row_spans=tuple(span.shifted(moved) for span in part.row_spans),
-                blocks=tuple(replace(block, span=block.span and block.span.shifted(moved)) for block in part.blocks),
+                blocks=tuple(altered(block, span=block.span and block.span.shifted(moved)) for block in part.blocks),
             )
         )
         cursor = at + len(part.text)
@@ -129,7 +129,7 @@ def _respanned(document: Document, stage: str) -> Document:
     warning = IngestWarning(
         code="respanned", message=f"transform {stage!r} changed the content and not the parts; spans were found again"
     )
-    return replace(document, parts=tuple(parts), warnings=(*document.warnings, warning))
+    return altered(document, parts=tuple(parts), warnings=(*document.warnings, warning))
 
 
 def _derived(content: str, start: int, end: int, number: int) -> list[Part]:
@@ -169,7 +169,7 @@ def checked_chunks(
         chunk = _checked_chunk(document, chunk, number, keys, stage)
         if chunk.chunk_id is not None:
             if texts.get(chunk.chunk_id, chunk.full_text) != chunk.full_text:
-                chunk = replace(chunk, chunk_id=None)
+                chunk = altered(chunk, chunk_id=None)
             elif chunk.chunk_id in seen:
                 raise _refusal(document, stage, f"chunk id {chunk.chunk_id!r} appears twice")
             else:
@@ -188,7 +188,7 @@ def _checked_parents(document: Document, parents: Sequence[ParentChunk], stage: 
         if not parent.content.strip():
             raise _refusal(document, stage, f"parent {parent.parent_id!r} is blank")
         key = "parent_" + hexdigest(document.namespace or "", document.source_id, parent.parent_id)
-        checked[parent.parent_id] = replace(parent, namespace=document.namespace, ordinal=number, key=key)
+        checked[parent.parent_id] = altered(parent, namespace=document.namespace, ordinal=number, key=key)
     return tuple(checked.values())
 
 
@@ -201,8 +201,8 @@ def _checked_chunk(document: Document, chunk: Chunk, number: int, keys: Mapping[
     if parent is not None:
         if parent.parent_id not in keys:
             raise _refusal(document, stage, f"chunk {number} names unknown parent {parent.parent_id!r}")
-        parent = replace(parent, key=keys[parent.parent_id])
-    return replace(
+        parent = altered(parent, key=keys[parent.parent_id])
+    return altered(
         chunk,
         namespace=document.namespace,
         ordinal=number,
@@ -217,7 +217,7 @@ def minted(chunks: Sequence[Chunk]) -> tuple[Chunk, ...]:
     """``chunks`` with an id each: those without one get the hash of their content (see ``mint_ids``)."""
     wanting = [chunk for chunk in chunks if chunk.chunk_id is None]
     ids = iter(mint_ids(wanting[0].source_id, ((c.content, c.context) for c in wanting)) if wanting else ())
-    return tuple(replace(chunk, chunk_id=next(ids)) if chunk.chunk_id is None else chunk for chunk in chunks)
+    return tuple(altered(chunk, chunk_id=next(ids)) if chunk.chunk_id is None else chunk for chunk in chunks)
 
 
 def _refusal(document: Document, stage: str, why: str) -> ChunkingError:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import chain
 from typing import Any, Literal
 
@@ -12,6 +12,7 @@ from florilege.indexing.embedding import WRITE_FIELDS, Embedding, written
 from florilege.indexing.ledger import Decision
 from florilege.indexing.pipeline import Prepared
 from florilege.interfaces.stores import DataStore, Fence, SourceWrite, WriteOutcome
+from florilege.model.altering import altered
 from florilege.model.chunk import Chunk
 from florilege.model.document import Document
 from florilege.model.errors import ChunkingError, ConfigError, EmbeddingError, FlorilegeError
@@ -151,7 +152,7 @@ class Publication:
             for made in vectors.values()
         )
         return SourceWrite(
-            record=replace(job.record, stages=prepared.stages + stages),
+            record=altered(job.record, stages=prepared.stages + stages),
             chunks=prepared.chunks,
             parents=prepared.parents,
             document=prepared.document if self._keep_content else None,

@@ -9,13 +9,13 @@ from __future__ import annotations
 import json
 import zlib
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any, TypeVar
 
 import msgspec
 
 from florilege.interfaces.embedding import EmbeddingSpace
+from florilege.model.altering import altered
 from florilege.model.chunk import ParentRef, Provenance
 from florilege.model.document import Document, IngestWarning, Part, Span
 from florilege.model.errors import EmbeddingError
@@ -103,13 +103,13 @@ _ledger_decoder = msgspec.json.Decoder(SourceRecord)
 
 def encode_ledger(record: SourceRecord) -> bytes:
     """A ledger row as JSON."""
-    return _encoder.encode(replace(record, metadata=plain(record.metadata, path="metadata")))
+    return _encoder.encode(altered(record, metadata=plain(record.metadata, path="metadata")))
 
 
 def decode_ledger(data: bytes) -> SourceRecord:
     """The inverse of :func:`encode_ledger`."""
     record = _ledger_decoder.decode(data)
-    return replace(record, metadata=revive(record.metadata))
+    return altered(record, metadata=revive(record.metadata))
 
 
 # -- documents --------------------------------------------------------------------------------------------------

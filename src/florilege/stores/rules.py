@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
 from typing import Any, NamedTuple
 
 from florilege.concurrency import Deadline
 from florilege.interfaces.embedding import EmbeddingSpace
 from florilege.interfaces.stores import Fence, SourceWrite, VectorLeg
+from florilege.model.altering import altered
 from florilege.model.errors import ConfigError, Conflict, StoreError
 from florilege.model.ledger import SourceRecord, Version
 from florilege.stores import codecs
@@ -112,7 +112,7 @@ def left(deadline: Deadline) -> float | None:
 def listed_record(row: tuple[Any, ...]) -> SourceRecord:
     """A ledger row as it is told: (name, record, number and revision of what is active, chunks, parents)."""
     _, ledger, number, revision, chunk_count, parent_count = row
-    return replace(
+    return altered(
         codecs.decode_ledger(ledger),
         version=None if number is None else Version(number, revision),
         chunk_count=chunk_count,
@@ -125,7 +125,7 @@ def published_record(plan: Prepared, active: Active, version: Version, at: int) 
     record = plan.write.record
     before = codecs.decode_ledger(active.ledger) if active.ledger is not None and active.status else None
     now = codecs.instant_of(at)
-    return replace(
+    return altered(
         record,
         corpus_id=record.corpus_id if record.corpus_id is not None or before is None else before.corpus_id,
         version=version,
@@ -143,7 +143,7 @@ def deleted_record(record: SourceRecord, at: int, run_id: int | None) -> SourceR
     """The ledger row of a source after its delete at ``at``; one deleted before stays as it is."""
     if record.status == "deleted":
         return record
-    return replace(
+    return altered(
         record,
         status="deleted",
         version=None,

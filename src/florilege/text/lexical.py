@@ -123,7 +123,7 @@ class _Terms(dict[str, tuple[str, ...]]):
         return terms
 
     def _analyze(self, word: str) -> tuple[str, ...]:
-        if word.isascii() and word.isalpha() and (word[1:].islower() or word.isupper()):
+        if word.isascii() and word.isalnum() and (word[1:] == word[1:].lower() or word.isupper()):
             return (self._term(word.lower()),)
         if _PAIRED_RUN.match(word):
             letters = _CLUSTER.findall(fold(word))

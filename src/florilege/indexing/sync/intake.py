@@ -120,6 +120,8 @@ class Intake:
         """What is given, each container followed by what lies in it."""
         for item in self._given if given is None else given:
             yield item
+            if isinstance(item, (Document, Loaded, Failed, Skipped)):
+                continue  # the usual ones; asking for a protocol takes its time
             if isinstance(item, Container) and item.is_container:
                 kept = self._kept(cast(Source, item))
                 yield from self._expanded(item.children()) if kept is None else kept

@@ -25,6 +25,7 @@ from florilege.indexing.sync.options import SyncOptions
 from florilege.indexing.sync.plan import Estimate, PlannedSource, SyncPlan
 from florilege.indexing.sync.tally import Tally
 from florilege.interfaces.sources import Source
+from florilege.model.altering import altered
 from florilege.model.document import Document, Failed
 from florilege.model.errors import ConfigError, FlorilegeError
 from florilege.model.ledger import SourceRecord
@@ -207,7 +208,7 @@ class Reconciler:
         return Job(
             read=item.document,
             prepared=prepared,
-            record=replace(record, title=prepared.document.title, metadata=prepared.document.metadata),
+            record=altered(record, title=prepared.document.title, metadata=prepared.document.metadata),
             expected=None if row is None or row.status == "deleted" else row.version,
             decision=item.decision,
         )
