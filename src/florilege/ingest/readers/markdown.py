@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import Any
 
 from florilege.ingest.readers.plain import EMPTY, decoded
@@ -55,6 +56,7 @@ class MarkdownReader:
         )
 
 
+@lru_cache(maxsize=1024)
 def plain_title(title: str) -> str:
     """A heading's words without the marks of emphasis, code and links (kept in titles beyond 500 characters)."""
     for _ in range(3 if len(title) <= 500 else 0):
