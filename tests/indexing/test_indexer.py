@@ -10,6 +10,7 @@ import pytest
 import florilege
 from florilege import Chunk, Chunking, Document, ParentChunk, ParentRef, Part, Span
 from florilege.corpus import Corpus
+from florilege.model.events import Event
 from florilege.testing import CountingEmbedder
 
 
@@ -235,3 +236,20 @@ def test_equal_values_of_other_types_stay_what_they_are(corpus: Corpus) -> None:
     )
     kept = [chunk.metadata for chunk in corpus.chunks("s")]
     assert list(map(repr, kept)) == list(map(repr, values))
+
+
+def test_events_name_the_operation_and_what_ran(opened: Callable[..., Corpus]) -> None:
+    events: list[Event] = []
+    corpus = opened(on_event=events.append)
+    corpus.indexer.index_documents([doc("a", "one two"), doc("b", "three")])
+    corpus.indexer.index_chunks([Chunk(source_id="c", content="ready-made")])
+    corpus.indexer.delete_source("a")
+    corpus.indexer.clear()
+    told = [(event.kind, event.operation) for event in events if event.kind.startswith("index.")]
+    operations = ["index_documents", "index_chunks", "delete_source", "clear"]
+    assert told == [(kind, operation) for operation in operations for kind in ("index.start", "index.end")]
+    ends = {event.operation: event for event in events if event.kind == "index.end"}
+    assert ends["index_documents"].counts == {"sources": 2, "chunks": 2}
+    assert [stage.kind for stage in ends["index_documents"].stages].count("chunker") == 2
+    assert [stage.name for stage in ends["index_chunks"].stages] == ["index_chunks", "counting"]
+    assert ends["delete_source"].stages == ()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
+from itertools import chain
 from types import TracebackType
 from typing import Any, Self
 
@@ -253,12 +254,15 @@ class Indexer:
             usage=publication.usage,
             duration_seconds=time.perf_counter() - started,
         )
-        self._ended(operation, result.source_count, result.chunk_count)
+        self._ended(operation, result.source_count, result.chunk_count, chain.from_iterable(tally.stages.values()))
         return result
 
-    def _ended(self, operation: str, sources: int, chunks: int) -> None:
+    def _ended(self, operation: str, sources: int, chunks: int, stages: Iterable[StageRecord] = ()) -> None:
         counts = {"sources": sources, "chunks": chunks}
-        emit(self.on_event, Event(kind="index.end", namespace=self.namespace, operation=operation, counts=counts))
+        event = Event(
+            kind="index.end", namespace=self.namespace, operation=operation, counts=counts, stages=tuple(stages)
+        )
+        emit(self.on_event, event)
 
     def _merged(self, item: Prepared) -> Prepared:
         with self.data.snapshot(self.namespace) as snapshot:

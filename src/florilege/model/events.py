@@ -16,7 +16,8 @@ class Event:
 
     ``kind`` is a dotted literal: "index.start", "index.end", "corpus.sync.start", "corpus.source.added" (or changed,
     unchanged, skipped, failed, stale, deleted), "corpus.embed.progress", "corpus.sync.end", "recipe.step.start", ...
-    ``counts`` and ``facts`` hold numbers and plain values, never document text.
+    ``counts`` and ``facts`` hold numbers and plain values, never document text. ``stages`` are the
+    :class:`~florilege.model.ledger.StageRecord` of what ran: of one source, or, in "index.end", of all of the call.
     """
 
     kind: str
