@@ -12,7 +12,7 @@ import inspect
 import os
 import threading
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import AsyncIterable, Awaitable, Callable, Iterator, Sequence
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from florilege.model.errors import ConfigError
@@ -202,3 +202,22 @@ def resolve(value: Any) -> Any:
             _loop = _Loop()
         loop = _loop
     return loop.run(value)
+
+
+_END: Any = object()
+
+
+def pulled(items: AsyncIterable[T]) -> Iterator[T]:
+    """The items of an asynchronous iterable, each awaited on the private loop when it is asked for."""
+    iterator = aiter(items)
+
+    async def following() -> T:
+        return await anext(iterator, _END)
+
+    try:
+        while (item := resolve(following())) is not _END:
+            yield item
+    finally:
+        close = getattr(iterator, "aclose", None)
+        if close is not None:
+            resolve(close())

@@ -10,10 +10,12 @@ from typing import Any, Self
 
 from florilege.indexing.care import (
     Diff,
+    Embedded,
     Migration,
     Repair,
     Verification,
     diff,
+    embed_waiting,
     hold,
     migrate,
     repair,
@@ -320,6 +322,13 @@ class Corpus:
         Only what is missing is embedded. Sources whose content was not kept are named; the next sync reads them.
         """
         return repair(self.indexer, self.id)
+
+    def embed(self, *, on_event: Subscriber | None = None) -> Embedded:
+        """Embed the chunks that a stopped sync left waiting, without listing or reading a source.
+
+        May be stopped at any point and run again. Raises ConfigError without an embedder, Conflict while a sync runs.
+        """
+        return embed_waiting(self.indexer, self.id, on_event or self.on_event)
 
     def migrate_embeddings(
         self,

@@ -275,3 +275,17 @@ def test_a_path_that_is_not_there_is_a_mistake_and_no_source(project: Path, caps
     code, _, err = run(capsys, "sync", "docs", "nosuch", "--lexical")
     assert (code, err) == (2, "florilege: there is no nosuch\n")
     assert not (project / ".florilege").exists()
+
+
+def test_embed_goes_on_where_a_sync_stopped(
+    project: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    broken = CountingEmbedder(dimensions=16, fail_on=lambda text: True)
+    monkeypatch.setattr("florilege.embed.minilm", lambda: broken)
+    run(capsys, "sync", "docs")
+    code, out, _ = run(capsys, "embed")
+    assert (code, out.startswith("0 chunks embedded, ")) == (1, True)
+    monkeypatch.setattr("florilege.embed.minilm", lambda: CountingEmbedder(dimensions=16))
+    code, out, _ = run(capsys, "embed", "--json")
+    assert code == 0
+    assert json.loads(out)["waiting"] == 0 < json.loads(out)["embedded"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -15,6 +15,7 @@ from florilege import Document
 from florilege.corpus import Corpus
 from florilege.indexing.embedding import Embedding
 from florilege.interfaces import Embeddings
+from florilege.model.events import Event
 from florilege.testing import CountingEmbedder
 
 
@@ -135,12 +136,29 @@ def test_the_synchronous_verbs_work_inside_a_running_loop_again_and_again(corpus
     assert asyncio.run(handler()) == 9
 
 
-def test_an_async_iterable_is_refused_by_name(corpus: Corpus) -> None:
-    async def feed():  # type: ignore[no-untyped-def]
-        yield docs(1)[0]
+async def arriving(documents: Sequence[Document], *, broken: bool = False) -> AsyncIterator[Document]:
+    for document in documents:
+        await asyncio.sleep(0)
+        yield document
+    if broken:
+        raise RuntimeError("the feed broke off")
 
-    with pytest.raises(florilege.ConfigError, match="async"):
-        corpus.sync(feed())
+
+def test_documents_may_arrive_from_an_async_iterable(corpus: Corpus) -> None:
+    assert corpus.sync(arriving(docs(3)), source_set="complete").added == 3
+    assert corpus.indexer.index_documents(arriving(docs(4))).source_count == 4
+
+    async def handler() -> int:
+        return corpus.sync(arriving(docs(5)[2:]), source_set="complete", stale="delete").deleted
+
+    assert asyncio.run(handler()) == 2
+
+
+def test_an_async_feed_that_breaks_off_deletes_nothing(corpus: Corpus) -> None:
+    corpus.sync(docs(3))
+    with pytest.raises(RuntimeError, match="broke off"):
+        corpus.sync(arriving(docs(1), broken=True), source_set="complete", stale="delete")
+    assert len(corpus.retrieve("text", mode="lexical")) == 3
 
 
 def test_a_rate_limited_queue_goes_on_next_time(opened: Callable[..., Corpus]) -> None:
@@ -151,3 +169,20 @@ def test_a_rate_limited_queue_goes_on_next_time(opened: Callable[..., Corpus]) -
     healthy = CountingEmbedder(dimensions=16)
     again = opened(dense=healthy).sync(docs(10))
     assert (again.unchanged, again.pending, healthy.texts_embedded) == (10, 0, 1)
+
+
+def test_waiting_chunks_are_embedded_without_the_sources(opened: Callable[..., Corpus]) -> None:
+    flaky = CountingEmbedder(dimensions=16, max_batch=4, fail_on=lambda text: text.endswith("7"))
+    first = opened(dense=flaky)
+    first.sync(docs(10), embed="after")
+    told = first.embed()
+    assert (told.embedded, told.waiting) == (0, 1)
+    healthy = CountingEmbedder(dimensions=16)
+    events: list[Event] = []
+    told = opened(dense=healthy).embed(on_event=events.append)
+    assert (told.embedded, told.waiting, told.usage.texts) == (1, 0, 1)
+    assert [(event.kind, event.operation) for event in events] == [("corpus.embed.progress", "embed")]
+    assert healthy.texts == ["text number 7"]
+    with pytest.raises(florilege.ConfigError) as error:
+        opened(dense=None).embed()
+    assert error.value.code == "no_embedder"

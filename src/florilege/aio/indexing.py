@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from types import TracebackType
     from typing import Any, Literal, Self
 
-    from florilege.indexing.care import Diff, Migration, Repair, Verification
+    from florilege.indexing.care import Diff, Embedded, Migration, Repair, Verification
+    from florilege.indexing.indexer import Documents
     from florilege.indexing.pipeline import Pipeline
     from florilege.indexing.publication import EmbedWhen
     from florilege.indexing.stages import CacheMode
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
     from florilege.interfaces.embedding import Embedder, SparseEmbedder
     from florilege.interfaces.stores import DataStore
     from florilege.model.chunk import Chunk, Chunking
-    from florilege.model.document import Document
     from florilege.model.events import Subscriber
     from florilege.model.filters import Filter
     from florilege.model.hit import Hit, Mode, Query
@@ -99,17 +99,14 @@ class Indexer(Twin):
         return self.inner.fingerprint(unwrapped(chunking))
 
     def chunk(
-        self,
-        documents: Document | Iterable[Document],
-        chunking: Mapping[str, Any] | None = None,
-        cache: CacheMode | None = None,
+        self, documents: Documents, chunking: Mapping[str, Any] | None = None, cache: CacheMode | None = None
     ) -> AsyncIterator[Chunking]:
         """Run transforms and chunker on documents, a window at a time; nothing but the stage cache is written."""
         return iterate(self.inner.chunk, documents, chunking, cache)
 
     async def index_documents(
         self,
-        documents: Document | Iterable[Document],
+        documents: Documents,
         *,
         replace_sources: bool = True,
         chunking: Mapping[str, Any] | None = None,
@@ -327,6 +324,10 @@ class Corpus(Twin):
     async def repair(self) -> Repair:
         """Mend what :meth:`verify` finds: derived data anew, damaged sources from their kept content."""
         return await hop(self.inner.repair)
+
+    async def embed(self, *, on_event: Subscriber | None = None) -> Embedded:
+        """Embed the chunks that a stopped sync left waiting, without listing or reading a source."""
+        return await hop(self.inner.embed, on_event=on_event)
 
     async def migrate_embeddings(
         self,

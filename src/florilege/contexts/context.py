@@ -8,7 +8,7 @@ from types import TracebackType
 from typing import Any, Literal, Self
 
 from florilege.chunkers.items import ChunkerOperation, default_chunker
-from florilege.concurrency import resolve
+from florilege.concurrency import pulled, resolve
 from florilege.contexts.chunking import NoStorage, OperationChunker, Utils, document_of
 from florilege.contexts.fields import Field, Schema
 from florilege.corpus import Corpus
@@ -150,14 +150,10 @@ class Context:
 def _items(source: ItemSource) -> Iterable[Item]:
     given: Any = resolve(source()) if callable(source) else source
     if isinstance(given, AsyncIterable):
-        return resolve(_collected(given))  # type: ignore[no-any-return]  # a list of what it gave
+        return pulled(given)
     if not isinstance(given, Iterable) or isinstance(given, (str, bytes, Mapping)):
         raise ConfigError(f"Context sources: a {type(given).__name__} is no iterable of items")
     return given
-
-
-async def _collected(items: AsyncIterable[Item]) -> list[Item]:
-    return [item async for item in items]
 
 
 def _embedder(given: Any) -> Embedder | None:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import AsyncIterable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from itertools import chain
 from types import TracebackType
 from typing import Any, Self
 
+from florilege.concurrency import pulled
 from florilege.indexing.embedding import Embedding
 from florilege.indexing.execution import Execution
 from florilege.indexing.ledger import EMBEDDERS, Decision, Hashes, indexed_row
@@ -25,6 +26,8 @@ from florilege.model.events import Event, Subscriber, emit
 from florilege.model.hashing import hexdigest
 from florilege.model.ledger import IndexResult, SourceRecord, StageRecord
 from florilege.text.clean import clean_text
+
+Documents = Document | Iterable[Document] | AsyncIterable[Document]
 
 WINDOW = 32
 """Documents taken through the pipeline together."""
@@ -144,7 +147,7 @@ class Indexer:
 
     def chunk(
         self,
-        documents: Document | Iterable[Document],
+        documents: Documents,
         chunking: Mapping[str, Any] | None = None,
         cache: CacheMode | None = None,
     ) -> Iterator[Chunking]:
@@ -152,7 +155,7 @@ class Indexer:
         for prepared in self._prepared(documents, self.execution(chunking, cache)):
             yield Chunking(prepared.chunks, prepared.parents)
 
-    def _prepared(self, documents: Document | Iterable[Document], execution: Execution) -> Iterator[Prepared]:
+    def _prepared(self, documents: Documents, execution: Execution) -> Iterator[Prepared]:
         for batch in batches(_documents(documents), WINDOW):
             for result in execution.run_many(batch):
                 if isinstance(result, FlorilegeError):
@@ -161,7 +164,7 @@ class Indexer:
 
     def index_documents(
         self,
-        documents: Document | Iterable[Document],
+        documents: Documents,
         *,
         replace_sources: bool = True,
         chunking: Mapping[str, Any] | None = None,
@@ -323,11 +326,11 @@ class _Tally:
         self.stages[source_id] = done.stages
 
 
-def _documents(documents: Document | Iterable[Document]) -> Iterator[Document]:
+def _documents(documents: Documents) -> Iterator[Document]:
     if isinstance(documents, Document):
         yield documents
         return
-    for item in documents:
+    for item in pulled(documents) if isinstance(documents, AsyncIterable) else documents:
         if isinstance(item, Loaded):
             yield item.document
         elif isinstance(item, Document):

@@ -23,6 +23,7 @@ COMMANDS = (
     "keeping.gc",
     "keeping.verify",
     "keeping.repair",
+    "keeping.embed",
     "keeping.migrate_embeddings",
     "keeping.store",
 )

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from itertools import chain, takewhile
 from typing import cast
 
+from florilege.concurrency import pulled
 from florilege.indexing.prepare import storable_id
 from florilege.interfaces.sources import Conditional, Container, Listing, Source
 from florilege.interfaces.stores import DataStore, batches
@@ -177,7 +178,7 @@ def _id(given: Given) -> str:
 
 def _given(documents: object) -> Iterator[Given]:
     if isinstance(documents, AsyncIterable):
-        raise ConfigError("sync was given an async iterable; collect it first, or feed a synchronous generator")
+        documents = pulled(documents)
     if isinstance(documents, (str, bytes)):
         raise ConfigError("sync takes documents, not a path; wrap the path in florilege.load(...)")
     if isinstance(documents, (Document, Loaded, Failed)):
