@@ -196,6 +196,33 @@ def test_a_second_sync_reads_what_changed_and_drops_what_is_gone(site: Site, tmp
         assert "deleted" not in synced(corpus).values(), "an inner page that fails may hide others"
 
 
+def test_links_beyond_the_limit_are_not_gone_when_those_before_lead_away(site: Site, tmp_path: Path) -> None:
+    site.page("/", "/keep")
+    site.page("/keep")
+    with florilege.open(tmp_path / "store", dense=None) as corpus:
+        for pages in (9, 3):
+            found = load(site.address, crawl=Crawl(delay=0.0, pages=pages), allow_private="localhost", isolate=False)
+            result = corpus.sync(found, source_set="complete", stale="delete")
+            assert "deleted" not in {source.action for source in result.sources}
+            for number in range(8):
+                site.pages[f"/away{number}"] = "http://elsewhere.example/"
+            site.page("/", *(f"/away{number}" for number in range(8)), "/keep")
+        kept = corpus.get_source(f"{site.address}/keep")
+        assert kept is not None
+        assert kept.status == "indexed"
+
+
+def test_what_is_fetched_later_stays_within_the_bytes_of_a_crawl(site: Site) -> None:
+    site.page("/", *(f"/{number}.txt" for number in range(9)))
+    for number in range(9):
+        site.pages[f"/{number}.txt"] = "text/plain", b"words " * 1000
+    crawl = Crawl(delay=0.0, bytes=10_000)
+    sources = list(load(site.address, crawl=crawl, allow_private="localhost", isolate=False).sources())
+    assert len(sources) == 10
+    found = [source.read() for source in sources if not isinstance(source, Failed)]
+    assert [item.code if isinstance(item, Failed) else "" for item in found] == [""] * 3 + ["limit"] * 7
+
+
 def test_pages_made_by_programs_are_pages(site: Site) -> None:
     site.page("/index.php", "/read.md?plain=0")
     site.page("/read.md?plain=0")

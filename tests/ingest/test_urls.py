@@ -300,7 +300,9 @@ def served(*pieces: bytes, pause: float = 0.0) -> int:
 
 def test_an_answer_that_trickles_in_ends_at_the_deadline(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(urls, "TOTAL_SECONDS", 0.6)
-    for pieces in ([b"HTTP/1.1 200 OK\r\n", *[b"X"] * 100], [b"HTTP/1.1 200 OK\r\n\r\n", *[b"x"] * 100]):
+    ok = b"HTTP/1.1 200 OK\r\n"
+    last = ok + b"Connection: close\r\nTransfer-Encoding: chunked\r\n\r\n1;"
+    for pieces in ([ok, *[b"X"] * 100], [ok + b"\r\n", *[b"x"] * 100], [last, *[b"x"] * 100]):
         started = time.monotonic()
         assert code(f"http://localhost:{served(*pieces, pause=0.1)}/") == ("unavailable", True)
         assert time.monotonic() - started < 3

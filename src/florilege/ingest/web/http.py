@@ -72,8 +72,7 @@ def fetch(
         if judge is not None:
             judge(address)
         try:
-            with _connected(parts, access, deadline) as connection:
-                response = _asked(connection, parts, known)
+            with _connected(parts, access, deadline) as connection, _asked(connection, parts, known) as response:
                 location = response.getheader("Location")
                 if response.status in (301, 302, 303, 307, 308) and location:
                     address = urljoin(address, location)
@@ -134,12 +133,16 @@ def _connected(parts: SplitResult, access: Access, deadline: float) -> _Closing:
     connection = _Closing(spelled, port)
     connection.sock = socket.create_connection((places[0], port), timeout=timeout)
     try:
-        connection.end_at(deadline)
         if parts.scheme == "https":
-            connection.sock = access.tls().wrap_socket(connection.sock, server_hostname=spelled)
+            connection.sock = access.tls().wrap_socket(
+                connection.sock, server_hostname=spelled, do_handshake_on_connect=False
+            )
+        connection.cut_at(deadline)
+        if isinstance(connection.sock, ssl.SSLSocket):
+            connection.sock.do_handshake()
         connection.sock.settimeout(_left(deadline))
     except BaseException:
-        connection.close()
+        connection.end()
         raise
     return connection
 
@@ -150,27 +153,30 @@ class _Closing(http.client.HTTPConnection):
     auto_open = 0
     _timer: threading.Timer | None = None
 
-    def end_at(self, deadline: float) -> None:
+    def cut_at(self, deadline: float) -> None:
         """Cut it off at ``deadline``: a timeout alone begins anew with every byte that trickles in."""
-        self._timer = threading.Timer(_left(deadline), self._cut)
+        # The socket itself: the connection lets go of it with the head of an answer that ends with the connection.
+        self._timer = threading.Timer(_left(deadline), _cut, (self.sock,))
         self._timer.daemon = True
         self._timer.start()
 
-    def close(self) -> None:
-        """Close it."""
+    def end(self) -> None:
+        """Close it, and let it be."""
         if self._timer is not None:
             self._timer.cancel()
-        super().close()
-
-    def _cut(self) -> None:
-        with suppress(OSError, AttributeError):
-            self.sock.shutdown(socket.SHUT_RDWR)
+        self.close()
 
     def __enter__(self) -> _Closing:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self.close()
+        self.end()
+
+
+def _cut(sock: socket.socket) -> None:
+    with suppress(OSError):
+        # Not the method of TLS sockets, which has what comes next read as if it were in the clear.
+        socket.socket.shutdown(sock, socket.SHUT_RDWR)
 
 
 def _asked(connection: http.client.HTTPConnection, parts: SplitResult, known: str | None) -> http.client.HTTPResponse:

@@ -40,11 +40,11 @@ class SiteListing:
         self._crawl = crawl
         self._reading = reading
         self._access = access
-        self._visit = _Visit(access, crawl.delay)
+        self._visit = _Visit(access, crawl)
 
     def sources(self) -> Iterator[UrlSource | Failed]:
         """The start, what it links to, what that links to, unread."""
-        self._visit = visit = _Visit(self._access, self._crawl.delay)
+        self._visit = visit = _Visit(self._access, self._crawl)
         try:
             start = self._first(visit)
         except LoadError as error:
@@ -115,6 +115,7 @@ class SiteListing:
             if address in seen or not self._visit.holds(address) or not _is_wanted(address):
                 continue
             if known > self._crawl.pages:
+                self._visit.is_whole = False  # some of those that are known may turn out to be none
                 return
             known += 1
             seen.add(address)
@@ -126,7 +127,7 @@ class _Visit:
     """One crawl's manners: how long it waits, what it may ask for, how much it took."""
 
     access: Access
-    delay: float
+    crawl: Crawl
     scope: str | None = None
     size: int = 0
     is_whole: bool = True
@@ -135,7 +136,9 @@ class _Visit:
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def get(self, address: str, known: str | None) -> Fetched | None:
-        """Fetch, in turn. Raises :class:`LoadError`, also ``robots`` and ``outside``."""
+        """Fetch, in turn. Raises :class:`LoadError`, also ``robots``, ``outside`` and ``limit``."""
+        if self.size >= self.crawl.bytes:
+            raise LoadError(f"the crawl has its {self.crawl.bytes:,} bytes (crawl=)", code="limit", retryable=True)
         got = fetch(address, known, access=self.access, judge=self._judge)
         with self._lock:
             self.size += len(got.data) if got else 0
@@ -154,7 +157,7 @@ class _Visit:
             if not rules.allows(_target(address)):
                 raise LoadError("the site's robots.txt does not allow it", code="robots")
             time.sleep(max(0.0, self._next - time.monotonic()))
-            self._next = time.monotonic() + max(self.delay, min(rules.delay or 0.0, _LONGEST_DELAY))
+            self._next = time.monotonic() + max(self.crawl.delay, min(rules.delay or 0.0, _LONGEST_DELAY))
 
     def _rules(self, address: str) -> Robots:
         """The robots.txt of an address's host: no rules when there is none, an error when the host cannot tell."""
