@@ -459,6 +459,7 @@ def test_yaml_of_several_documents_aliases_and_odd_keys() -> None:
     shared = read("base: &base {a: 1}\nother:\n  <<: *base\n  b: 2\n", "a.yaml")
     assert paths(shared) == [("$.base", "a: 1"), ("$.other", "<<: *base\nb: 2")]
     assert paths(read("? [x, y]\n: z\n", "a.yaml")) == [("$", '["x", "y"]: z')]
+    assert paths(read("? {a: [b, 1, null]}\n: z\n", "a.yaml")) == [("$", '{a: ["b", "1", null]}: z')]
     assert read("just words\n", "a.yaml").content == "just words"
     assert warned(read("# only a comment\n", "a.yaml")) == ["empty"]
     assert warned(read("", "a.yaml")) == ["empty"]
@@ -468,6 +469,7 @@ def test_yaml_bombs_and_what_is_no_yaml() -> None:
     layers = "".join(f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]\n" for n in range(1, 30))
     assert len(read("a0: &a0 lol\n" + layers, "bomb.yaml").content) < 5000
     assert "a: \n" not in read("a: &a [*a]\n", "round.yaml").content
+    assert len(read("? " * 150 + "a", "keys.yaml").content) < 2000
     assert warned(read("[" * 100_000, "deep.yaml")) == ["invalid_yaml"]
     for deep in ("[" * 300 + "]" * 300, "- " * 5_000 + "x", "? " * 3_000 + "x"):
         with pytest.raises(ReadError) as failure:

@@ -88,10 +88,19 @@ class _Open:
         if isinstance(self.value, list):
             self.value.append(item)
         elif self._key is None:
-            self._key = str(item) if isinstance(item, str) else json.dumps(item, ensure_ascii=False)
+            self._key = str(item) if isinstance(item, str) else _flow(item)
         else:
             self.value[self._key] = item
             self._key = None
+
+
+def _flow(item: Any) -> str:
+    """A key that is no string. Keys within it are not quoted: quoting anew at every level would double each escape."""
+    if isinstance(item, dict):
+        return "{" + ", ".join(f"{key}: {_flow(value)}" for key, value in item.items()) + "}"
+    if isinstance(item, list):
+        return "[" + ", ".join(map(_flow, item)) + "]"
+    return json.dumps(item, ensure_ascii=False)
 
 
 def _scalar(tag: str, text: str) -> Any:
