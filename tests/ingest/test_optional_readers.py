@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import io
+import struct
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -34,6 +36,8 @@ def document(what: Path | bytes, pool: WorkerPool, **options: Any) -> Document:
 def test_names_are_checked_before_anything_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(ConfigError, match="no optional reader 'ocular': article, ocr"):
         load("x.png", readers="ocular")
+    with pytest.raises(ConfigError, match="'ocular'"):
+        read_bytes(b"", "x.png", readers="ocular")
     monkeypatch.setattr(readings, "find_spec", lambda name: None)
     with pytest.raises(ConfigError, match=r"florilege\[ocr\]"):
         read_bytes(b"", "x.png", readers=["ocr"])
@@ -97,7 +101,9 @@ def test_damaged_and_huge_pictures(pool: WorkerPool) -> None:
     image = pytest.importorskip("PIL.Image")
     huge = io.BytesIO()
     image.new("1", (9000, 9000)).save(huge, "PNG")
-    for data, code in ((huge.getvalue(), "too_large"), (b"\x89PNG\r\n\x1a\n" + b"x" * 50, "damaged")):
+    size = b"IHDR" + struct.pack(">IIBBBBB", 30_000, 30_000, 1, 0, 0, 0, 0)
+    bomb = b"\x89PNG\r\n\x1a\n\0\0\0\r" + size + struct.pack(">I", zlib.crc32(size)) + b"\0\0\0\0IDAT5\xaf\x06\x1e"
+    for data, code in ((huge.getvalue(), "too_large"), (bomb, "too_large"), (bomb[:8] + b"x" * 50, "damaged")):
         (found,) = load(data, name="x.png", readers="ocr", pool=pool)
         assert isinstance(found, Failed)
         assert found.code == code

@@ -92,7 +92,7 @@ def load(
     reading = with_plugins(
         Reading(
             namespace=namespace,
-            readers=asked_readers((readers,) if isinstance(readers, str) else readers),
+            readers=asked_readers(readers),
             max_bytes=max_bytes,
             time_limit=time_limit,
             isolate=isolate,

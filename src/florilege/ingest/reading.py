@@ -146,9 +146,10 @@ def optional_reader(name: str) -> NamedReader:
     return found
 
 
-def asked_readers(readers: Sequence[Reader | str]) -> tuple[Reader | NamedReader, ...]:
-    """Readers as a caller gives them, names replaced by the optional readers they name."""
-    return tuple(optional_reader(reader) if isinstance(reader, str) else reader for reader in readers)
+def asked_readers(readers: str | Sequence[Reader | str]) -> tuple[Reader | NamedReader, ...]:
+    """Readers as a caller gives them, a lone name among them, names replaced by the optional readers they name."""
+    given = (readers,) if isinstance(readers, str) else readers
+    return tuple(optional_reader(reader) if isinstance(reader, str) else reader for reader in given)
 
 
 def builtin_reader(media_type: str) -> NamedReader | None:
@@ -285,7 +286,8 @@ def loaded(reader: NamedReader) -> Reader:
         return reader.load()
     except Exception as error:  # a third party's module may raise anything
         message = f"reader {reader.id!r} cannot be imported ({type(error).__name__}: {error})"
-        raise ReadError(message, code="broken_plugin") from error
+        # Retryable: what is installed may be mended, which changes neither the file nor the reader's version.
+        raise ReadError(message, code="broken_plugin", retryable=True) from error
 
 
 def run_reader(reader: Reader, data: bytes, media_type: str) -> ReadResult:
@@ -335,7 +337,7 @@ def read_bytes(
     media_type: str | None = None,
     *,
     source_id: str | None = None,
-    readers: Sequence[Reader | str] = (),
+    readers: str | Sequence[Reader | str] = (),
 ) -> Document:
     """Read one document from bytes.
 

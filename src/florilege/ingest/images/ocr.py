@@ -66,6 +66,8 @@ class OcrReader:
                     text.lines = self._lines(shown[:, :, ::-1], 1.0)
                     body, blocks = compose(reading_order(text), text)
                     assembly.add("page", body, blocks=blocks, page=number + 1, confidence="derived")
+        except Image.DecompressionBombError as error:  # before a frame is seen
+            raise ReadError(f"the picture has more than {MAX_PIXELS:,} pixels", code="too_large") from error
         except UnidentifiedImageError as error:
             raise ReadError("it cannot be opened as a picture", code="damaged") from error
         if not any(part.text for part in assembly.parts):
