@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,7 @@ from florilege.apps.cli import main
 from florilege.config import load_config
 from florilege.indexing.sync import SyncPlan
 from florilege.ingest import load
-from florilege.ingest.reading import BUILTIN_READERS, OPTIONAL_READERS
+from florilege.ingest.reading import BUILTIN_READERS, OPTIONAL_READERS, NamedReader
 from florilege.interfaces import Provider
 from florilege.isolation import WorkerPool
 from florilege.model.document import Document, Loaded
@@ -134,6 +135,20 @@ def test_an_installed_reader_reads_in_a_worker(install: Install) -> None:
     assert results["b.csv"].document.content == "text/csv A,B\n"  # type: ignore[union-attr]
     assert results["c.txt"].document.reader == "text/1"  # type: ignore[union-attr]
     assert results["d.shout"].code == "crashed"  # type: ignore[union-attr]
+
+
+def test_a_reader_that_cannot_be_imported_is_tried_again(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (tmp_path / "a.md").write_text("# Harps\n\nA harp has strings.")
+
+    def synced(corpus: florilege.Corpus) -> list[tuple[str, str | None]]:
+        result = corpus.sync(load(tmp_path, isolate=False))
+        return [(source.action, source.error and source.error["code"]) for source in result.sources]
+
+    with florilege.open(tmp_path / ".store", dense=None) as corpus:
+        with monkeypatch.context() as broken:
+            broken.setattr(NamedReader, "load", lambda reader: import_module("no.such.module"))
+            assert synced(corpus) == [("failed", "broken_plugin")]
+        assert synced(corpus) == [("added", None)]
 
 
 def test_observers_add_metadata_and_their_failures_are_warnings(install: Install) -> None:

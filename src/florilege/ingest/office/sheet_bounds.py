@@ -23,7 +23,7 @@ _MAIN = "{http://schemas.openxmlformats.org/spreadsheetml/2006/main}"
 _RELATION = "{http://schemas.openxmlformats.org/officeDocument/2006/relationships}id"
 _COLUMNS = re.compile(rb"<(?:\w+:)?c\s(?:[^>]*?\s)?r\s*=\s*[\"']([A-Z]{1,3})")
 _ROWS = re.compile(rb"<(?:\w+:)?(?:row|c)\s(?:[^>]*?\s)?r\s*=\s*[\"'][A-Z]*(\d{1,7})")
-_ERROR = re.compile(rb"""<(?:\w+:)?c\s(?:[^>]*?\s)?t\s*=\s*["']e["']""")
+_ERROR = re.compile(rb"""<(?:\w+:)?c\s(?:[^<>]*?\s)?t\s*=\s*["']e["']""")
 _REFERENCE = re.compile(r"([A-Z]{1,3})(\d{1,7})")
 
 
