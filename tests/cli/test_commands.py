@@ -15,6 +15,7 @@ import pytest
 
 from florilege.apps.cli import main
 from florilege.interfaces import Embeddings
+from florilege.model.document import Document, IngestWarning
 from florilege.stores import open_store
 from florilege.testing import CountingEmbedder
 from tests.support import ROOT
@@ -289,3 +290,31 @@ def test_embed_goes_on_where_a_sync_stopped(
     code, out, _ = run(capsys, "embed", "--json")
     assert code == 0
     assert json.loads(out)["waiting"] == 0 < json.loads(out)["embedded"]
+
+
+def test_a_source_of_which_nothing_can_be_found_is_told(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (project / "docs/blank.txt").write_text(" \n", encoding="utf-8")
+    code, out, err = run(capsys, "sync", "docs", "--lexical")
+    assert (code, out.splitlines()[0]) == (0, "4 added")
+    (line,) = err.splitlines()
+    assert line.startswith("warning   docs/blank.txt  ")
+    _, _, err = run(capsys, "sync", "docs", "--lexical")
+    assert err == ""
+
+
+def test_warnings_are_cut_short_unless_all_are_asked_for(
+    project: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    warnings = tuple(IngestWarning(code="odd", message=f"page {n} is odd") for n in range(1, 7))
+    odd = Document(source_id="docs/odd.pdf", content="", warnings=warnings)
+    monkeypatch.setattr("florilege.ingest.load", lambda *args, **options: [odd])
+    _, _, err = run(capsys, "sync", "docs", "--lexical")
+    assert [line.split("  ")[-1] for line in err.splitlines()] == [
+        "page 1 is odd",
+        "page 2 is odd",
+        "page 3 is odd",
+        "and 3 more warnings (--verbose shows them)",
+    ]
+    run(capsys, "sources", "delete", "docs/odd.pdf")
+    _, out, _ = run(capsys, "sync", "docs", "--lexical", "--json")
+    assert len(json.loads(out)["sources"][0]["warnings"]) == 6

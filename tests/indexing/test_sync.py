@@ -13,6 +13,7 @@ import florilege
 from florilege import Document, Failed, Loaded
 from florilege.corpus import Corpus
 from florilege.indexing.sync import SyncPlan
+from florilege.model.document import IngestWarning
 from florilege.model.events import Event
 from florilege.testing import CountingEmbedder
 
@@ -440,3 +441,14 @@ def test_cancel_leaves_a_resumable_state(corpus: Corpus) -> None:
     assert result.added < 500
     final = corpus.sync([doc(f"d{number:03}", f"item {number}") for number in range(500)])
     assert final.added + final.unchanged == 500
+
+
+def test_what_readers_warned_of_is_told(corpus: Corpus) -> None:
+    warning = IngestWarning(code="needs_ocr", message="page 1 is an image without text")
+    events: list[Event] = []
+    document = Document(source_id="scan", content="some text", warnings=(warning,))
+    result = corpus.sync([document, Document(source_id="plain", content="text")], on_event=events.append)
+    assert {source.source_id: source.warnings for source in result.sources} == {"scan": (warning,), "plain": ()}
+    told = {event.source_id: event.facts.get("warnings") for event in events if event.kind == "corpus.source.added"}
+    assert told == {"scan": ["needs_ocr"], "plain": None}
+    assert corpus.sync([document]).sources[0].warnings == ()

@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Any, Literal, NamedTuple
 
 from florilege.model.chunk import Chunk, ParentChunk
+from florilege.model.document import IngestWarning
 
 StageKind = Literal["parser", "document_transform", "chunker", "chunk_transform", "embedding", "promotion", "sync"]
 StageStatus = Literal["pending", "success", "failed", "skipped"]
@@ -139,7 +140,10 @@ class IndexResult:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SourceResult:
-    """What a sync did with one source. ``error`` has ``code``, ``message`` and perhaps ``stack``."""
+    """What a sync did with one source. ``error`` has ``code``, ``message`` and perhaps ``stack``.
+
+    ``warnings`` are those of reading it: the source is indexed, and something of it may be missing.
+    """
 
     source_id: str
     action: Action
@@ -147,6 +151,7 @@ class SourceResult:
     chunk_count: int = 0
     stages: tuple[StageRecord, ...] = ()
     error: Mapping[str, Any] | None = None
+    warnings: tuple[IngestWarning, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

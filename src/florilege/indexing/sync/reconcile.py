@@ -192,6 +192,7 @@ class Reconciler:
             item.decision.reason,
             chunk_count=len(prepared.chunks),
             stages=prepared.stages,
+            warnings=prepared.document.warnings,
         )
 
     def _job(self, item: _Waiting, prepared: Prepared) -> Job:
@@ -229,6 +230,7 @@ class Reconciler:
                 job.decision.reason,
                 chunk_count=outcome.chunk_count,
                 stages=done.stages,
+                warnings=job.prepared.document.warnings,
             )
 
     def conflict(self, source_id: str, message: str) -> None:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
+from typing import Any
 
-from florilege.model.document import Failed
+from florilege.model.document import Failed, IngestWarning
 from florilege.model.events import Event, Subscriber, emit
 from florilege.model.ledger import Action, SourceResult, StageRecord
 
@@ -35,6 +36,7 @@ class Tally:
         chunk_count: int = 0,
         stages: tuple[StageRecord, ...] = (),
         failure: Failed | None = None,
+        warnings: tuple[IngestWarning, ...] = (),
     ) -> None:
         """Record what happened to a source."""
         error = None if failure is None else {"code": failure.code, "message": failure.message}
@@ -46,6 +48,7 @@ class Tally:
                 chunk_count=chunk_count,
                 stages=stages,
                 error=error,
+                warnings=warnings,
             )
         )
 
@@ -65,6 +68,9 @@ class Tally:
         return dict(Counter(str(result.action) for result in self.every()))
 
     def _told(self, result: SourceResult) -> SourceResult:
+        facts: dict[str, Any] = {"reason": result.reason, **(result.error or {})}
+        if result.warnings:
+            facts["warnings"] = [warning.code for warning in result.warnings]
         emit(
             self._subscriber,
             Event(
@@ -73,7 +79,7 @@ class Tally:
                 source_id=result.source_id,
                 operation="sync",
                 counts={"chunks": result.chunk_count},
-                facts={"reason": result.reason, **(result.error or {})},
+                facts=facts,
                 stages=result.stages,
             ),
         )

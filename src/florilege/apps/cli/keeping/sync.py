@@ -13,6 +13,10 @@ if TYPE_CHECKING:
     from florilege.model.ledger import SourceResult, SyncResult, Usage
 
 
+MOST_WARNINGS = 3
+"""How many of a source are printed unasked."""
+
+
 def add_parser(commands: Any) -> None:
     """Add the command."""
     parser = commands.add_parser(
@@ -93,7 +97,7 @@ def _watch(corpus: Corpus, args: argparse.Namespace) -> int:
 
 
 def _told(result: SyncResult | SyncPlan, args: argparse.Namespace) -> int:
-    from florilege.apps.cli.view import DIM, coloured, jsonable, paint, print_json
+    from florilege.apps.cli.view import DIM, YELLOW, coloured, jsonable, paint, print_json
     from florilege.indexing.sync import SyncPlan
 
     if args.json:
@@ -104,6 +108,9 @@ def _told(result: SyncResult | SyncPlan, args: argparse.Namespace) -> int:
         for source in result.sources:
             if args.verbose or source.action in ("failed", "stale"):
                 print(_line(source, on), file=sys.stderr if source.action == "failed" else sys.stdout)
+            if args.verbose or not source.chunk_count:  # nothing of it can be found: that must not go unsaid
+                for message in _warnings(source, args.verbose):
+                    print(f"{paint('warning  ', YELLOW, on)} {source.source_id}  {message}", file=sys.stderr)
         order = ("added", "changed", "unchanged", "skipped", "stale", "deleted", "failed")
         counts = [f"{actions.count(action)} {action}" for action in order if action in actions]
         planned = isinstance(result, SyncPlan) or result.dry_run
@@ -111,6 +118,13 @@ def _told(result: SyncResult | SyncPlan, args: argparse.Namespace) -> int:
         print(paint(_costs(result, planned=planned), DIM, on))
     failed = any(source.action == "failed" for source in result.sources)
     return 1 if failed else 0
+
+
+def _warnings(source: SourceResult | Any, every: bool) -> list[str]:
+    messages = [warning.message for warning in getattr(source, "warnings", ())]
+    if every or len(messages) <= MOST_WARNINGS:
+        return messages
+    return [*messages[:MOST_WARNINGS], f"and {len(messages) - MOST_WARNINGS} more warnings (--verbose shows them)"]
 
 
 def _costs(result: SyncResult | SyncPlan, *, planned: bool) -> str:
