@@ -103,6 +103,14 @@ def test_the_sentences_that_answer_are_kept() -> None:
     assert not hit.provenance.compression["complete"]
 
 
+def test_a_larger_budget_keeps_no_less_of_one_hit() -> None:
+    woods = ("oak", "ash", "elm", "fir", "yew", "beech", "maple", "pine")
+    text = " ".join(f"The {wood} harp of the workshop is strung with gut every single year." for wood in woods)
+    kept = [sum(len(hit.content) for hit in compressed([make_hit("a", text)], tokens).hits) for tokens in range(20, 90)]
+    assert kept == sorted(kept)
+    assert len(set(kept)) > 3
+
+
 def test_what_fits_stays_whole() -> None:
     hits = [make_hit("a", "Short text."), make_hit("b", "Another one.", score=0.5)]
     run = compressed(hits, 500)

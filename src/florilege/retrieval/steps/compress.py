@@ -146,8 +146,10 @@ class _Budget:
                 portions.append(portion)
                 left -= portion.cost
         if hits and not portions:
-            portion = self._portion(hits[0], 1, self._tokens)
-            portions = [] if portion is None else [portion]
+            portion = self._portion(hits[0], 1, left)
+            if portion is not None:
+                portions.append(portion)
+                left -= portion.cost
         for place, portion in enumerate(portions):
             if self._may_grow(portion, left):
                 left += portion.cost
