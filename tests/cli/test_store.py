@@ -58,6 +58,14 @@ def test_backup(synced: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert "saved" in err
 
 
+def test_each_tells_it_in_json_too(synced: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for verb in (["backup", "saved"], ["migrate"], ["copy", "other"]):
+        code, out, _ = run(capsys, "store", *verb, "--json")
+        assert code == 0
+        assert isinstance(json.loads(out), dict)
+    assert [each["namespace"] for each in json.loads(out)["namespaces"]] == ["default"]
+
+
 def test_migrate(synced: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(capsys, "store", "migrate")[:2] == (0, "up to date\n")
     code, _, err = run(capsys, "store", "migrate", "--ann")

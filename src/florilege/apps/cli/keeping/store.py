@@ -15,7 +15,6 @@ def add_parser(commands: Any) -> None:
     parser = commands.add_parser("store", help="check, back up, migrate or copy the store itself")
     verbs = parser.add_subparsers(dest="verb", metavar="VERB", required=True)
     check = verbs.add_parser("check", help="say what is missing or damaged (a server: extension, versions, grants)")
-    check.add_argument("--json", action="store_true", help="print JSON")
     check.set_defaults(run=run_check)
     backup = verbs.add_parser("backup", help="make a consistent copy of a store folder while it is in use")
     backup.add_argument("target", metavar="FOLDER", help="a new folder")
@@ -27,6 +26,8 @@ def add_parser(commands: Any) -> None:
     copy.add_argument("target", metavar="STORE", help="a folder or postgresql:// URL; made when it is not there")
     copy.add_argument("--only", metavar="NAME", action="append", help="this namespace alone (may be given again)")
     copy.set_defaults(run=run_copy)
+    for verb in (check, backup, migrate, copy):
+        verb.add_argument("--json", action="store_true", help="print JSON")
 
 
 def run_check(args: argparse.Namespace) -> int:
@@ -50,7 +51,7 @@ def run_backup(args: argparse.Namespace) -> int:
     """Back up."""
     with _opened(args) as store:
         store.backup(args.target)
-    print(f"backed up to {args.target}")
+    _tell(args, {"target": args.target}, f"backed up to {args.target}")
     return 0
 
 
@@ -63,7 +64,7 @@ def run_migrate(args: argparse.Namespace) -> int:
             store.apply(ann=args.ann)
         elif args.ann:
             raise ConfigError("a store folder has no approximate index to build; --ann is for servers")
-    print("up to date")
+    _tell(args, {"ok": True}, "up to date")
     return 0
 
 
@@ -73,9 +74,20 @@ def run_copy(args: argparse.Namespace) -> int:
     from florilege.stores.copying import copy_store
 
     with _opened(args, read_only=True) as source, open_store(args.target) as target:
-        for copied in copy_store(source, target, args.only):
-            print(_told(copied))
+        copied = copy_store(source, target, args.only)
+    told = "\n".join(map(_told, copied)) or "nothing to copy"
+    _tell(args, {"namespaces": [each._asdict() for each in copied]}, told)
     return 0
+
+
+def _tell(args: argparse.Namespace, facts: dict[str, Any], text: str) -> None:
+    """Print ``facts`` as JSON where that is asked for, else ``text``."""
+    from florilege.apps.cli.view import print_json
+
+    if args.json:
+        print_json(facts)
+    else:
+        print(text)
 
 
 def _told(copied: Copied) -> str:
