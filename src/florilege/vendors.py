@@ -33,7 +33,8 @@ def client(module: str, kind: str, variable: str, options: Mapping[str, Any]) ->
     except Exception as error:
         keyless = not (options.get("api_key") or os.environ.get(variable))
         why = f"no key is given, and {variable} is not set" if keyless else type(error).__name__
-        raise ConfigError(f"{module}: no client could be made: {why}", code="missing_secret") from error
+        code = "missing_secret" if keyless else "bad_option"
+        raise ConfigError(f"{module}: no client could be made: {why}", code=code) from error
 
 
 def secret(variable: str, what: str) -> str:

@@ -10,6 +10,7 @@ import pytest
 from florilege import ConfigError, EmbeddingError, ModelError, Recipe
 from florilege.models import Price, named_model, openai
 from florilege.retrieval import fanout, rerank, retrieve
+from florilege.vendors import client as made_client
 from tests.models.conftest import Server, completion
 from tests.retrieval.making import make_hit, make_source, names
 
@@ -147,6 +148,12 @@ def test_models_by_name(server: Server, monkeypatch: pytest.MonkeyPatch) -> None
     assert caught.value.code == "missing_secret"
     with pytest.raises(ConfigError, match="NO_SUCH_KEY"):
         named_model("openai:tiny", api_key_env="NO_SUCH_KEY")
+
+
+def test_a_client_that_wants_more_than_a_key_is_no_missing_secret() -> None:
+    with pytest.raises(ConfigError, match="json: no client could be made: TypeError") as caught:
+        made_client("json", "JSONDecoder", "NO_SUCH_KEY", {"api_key": "given"})
+    assert caught.value.code == "bad_option"
 
 
 def test_a_model_must_be_named(server: Server) -> None:
