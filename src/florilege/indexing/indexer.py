@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import AsyncIterable, Iterable, Iterator, Mapping
 from dataclasses import replace
+from functools import cached_property
 from itertools import chain
 from types import TracebackType
 from typing import Any, Self
@@ -77,11 +78,16 @@ class Indexer:
         self.dense: Embedder | None = dense
         self.sparse: SparseEmbedder | None = sparse
         self.cache = cache
-        self.pipeline = pipeline or Pipeline()
+        self._pipeline = pipeline
         self.index_version = index_version
         self.keep_content = keep_content
         self.share_cache = share_cache
         self.on_event = on_event
+
+    @cached_property
+    def pipeline(self) -> Pipeline:
+        """What documents go through; the default one is made when it is asked for, since a search never does."""
+        return self._pipeline or Pipeline()
 
     def __enter__(self) -> Self:
         return self
