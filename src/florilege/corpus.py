@@ -287,7 +287,8 @@ class Corpus:
         """Go back to an earlier generation without chunking or embedding; returns the new generation's number.
 
         The content that is rejected is held: a sync that brings it again skips the source, one that brings another
-        content indexes it. NotFound (code ``collected``) for a generation that is not kept any more.
+        content indexes it. NotFound for a generation that is not kept any more (code ``collected``) or is the active
+        one (``active``).
         """
         return rollback(self.indexer, self.id, source_id, generation)
 

@@ -87,6 +87,14 @@ def test_rollback_restores_parents(opened: Callable[..., Corpus]) -> None:
     assert "one is here" in parents[hit.parent.key].content
 
 
+def test_there_is_no_way_back_to_what_is_active(corpus: Corpus) -> None:
+    corpus.sync([doc("a", "first words")])
+    with pytest.raises(florilege.NotFound, match="active") as caught:
+        corpus.rollback("a", 1)
+    assert caught.value.code == "active"
+    assert corpus.sync([doc("a", "first words")]).sources[0].action == "unchanged"
+
+
 def test_unknown_generations_and_sources(corpus: Corpus) -> None:
     corpus.sync([doc("a", "first words")])
     with pytest.raises(florilege.NotFound) as caught:

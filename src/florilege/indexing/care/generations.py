@@ -52,12 +52,15 @@ def rollback(indexer: Indexer, corpus_id: str, source_id: str, generation: int) 
     """Publish a new generation equal to an earlier one, and hold the content that is rejected by it.
 
     Nothing is chunked or embedded; a sync skips the source as ``held`` until its content is another one. Returns the
-    new generation's number. NotFound (code ``collected``) when the generation is not kept any more; Conflict while
-    a sync of the corpus runs.
+    new generation's number. NotFound when the generation is not kept any more (code ``collected``) or is the active
+    one (``active``: to hold what is there is no way back); Conflict while a sync of the corpus runs.
     """
     store, namespace = indexer.data, indexer.namespace
     with Lease(store, namespace, corpus_id) as lease:
         row = _row(indexer, source_id)
+        if row.version is not None and row.version.generation == generation:
+            message = f"generation {generation} of {source_id!r} is the active one; choose an earlier one"
+            raise NotFound(message, code="active", source_id=source_id)
         known = next((item for item in store.history(namespace, source_id) if item.generation == generation), None)
         with store.snapshot(namespace) as snapshot:
             chunks = snapshot.chunks(source_id, generation=generation)
