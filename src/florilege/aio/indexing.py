@@ -77,6 +77,11 @@ class Indexer(Twin):
         """As of the Indexer it speaks for."""
         return self.inner.namespace
 
+    @property
+    def pipeline(self) -> Pipeline:
+        """What documents go through; the default one is made when it is asked for, since a search never does."""
+        return self.inner.pipeline
+
     async def close(self) -> None:
         """Let go of the embedders' resources, where they hold any."""
         await hop(self.inner.close)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import AsyncIterable, Iterable, Iterator, Mapping
 from dataclasses import replace
-from functools import cached_property
 from itertools import chain
 from types import TracebackType
 from typing import Any, Self
@@ -84,10 +83,12 @@ class Indexer:
         self.share_cache = share_cache
         self.on_event = on_event
 
-    @cached_property
+    @property
     def pipeline(self) -> Pipeline:
         """What documents go through; the default one is made when it is asked for, since a search never does."""
-        return self._pipeline or Pipeline()
+        if self._pipeline is None:
+            self._pipeline = Pipeline()
+        return self._pipeline
 
     def __enter__(self) -> Self:
         return self
