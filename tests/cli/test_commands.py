@@ -318,3 +318,18 @@ def test_warnings_are_cut_short_unless_all_are_asked_for(
     run(capsys, "sources", "delete", "docs/odd.pdf")
     _, out, _ = run(capsys, "sync", "docs", "--lexical", "--json")
     assert len(json.loads(out)["sources"][0]["warnings"]) == 6
+
+
+def test_a_dry_run_leaves_nothing_behind_and_its_plan_can_be_carried_out(
+    project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = sorted(project.rglob("*"))
+    code, out, _ = run(capsys, "sync", "docs", "--lexical", "--dry-run")
+    assert (code, out.splitlines()[0]) == (0, "would be: 3 added")
+    assert sorted(project.rglob("*")) == before
+    assert run(capsys, "sync", "docs", "--lexical", "--plan", "plan.json")[0] == 0
+    assert sorted(project.rglob("*")) == sorted([*before, project / "plan.json"])
+    code, out, _ = run(capsys, "sync", "docs", "--lexical", "--apply", "plan.json")
+    assert (code, out.splitlines()[0]) == (0, "3 added")
+    code, out, _ = run(capsys, "sync", "docs", "--lexical", "--dry-run")
+    assert (code, out.splitlines()[0]) == (0, "would be: 3 unchanged")

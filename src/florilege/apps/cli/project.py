@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import argparse
 import os
-from typing import TYPE_CHECKING, Literal
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any, Literal
 
 from florilege.corpus import Corpus
 from florilege.model.errors import NotFound
@@ -57,6 +60,20 @@ def open_corpus(
         read_only=not create and "://" not in path and not os.access(os.path.join(path, "store.db"), os.W_OK),
         on_event=on_event,
     )
+
+
+@contextmanager
+def dry_corpus(args: argparse.Namespace, **options: Any) -> Iterator[Corpus]:
+    """The corpus as :func:`open_corpus` opens it; where there is none, an empty one that leaves nothing behind."""
+    with ExitStack() as stack:
+        try:
+            corpus = open_corpus(args, **options)
+        except NotFound as error:
+            if error.code != "no_store":
+                raise
+            nowhere = argparse.Namespace(**{**vars(args), "store": stack.enter_context(TemporaryDirectory())})
+            corpus = open_corpus(nowhere, create=True, **options)
+        yield stack.enter_context(corpus)
 
 
 def retriever_of(args: argparse.Namespace, corpus: Corpus) -> Forms:

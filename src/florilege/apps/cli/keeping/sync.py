@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ def add_parser(commands: Any) -> None:
 def run(args: argparse.Namespace) -> int:
     """Sync and print what happened. Everything is published for the lexical leg first, then embedded."""
     from florilege.apps.cli.progress import Progress
-    from florilege.apps.cli.project import open_corpus
+    from florilege.apps.cli.project import dry_corpus, open_corpus
 
     missing = [path for path in args.paths if not _may_exist(path)]
     if missing:
@@ -52,7 +53,8 @@ def run(args: argparse.Namespace) -> int:
         return 2
     with Progress(enabled=not args.json) as progress:
         dense: Any = None if args.lexical else "default"
-        with open_corpus(args, dense=dense, create=True, on_event=progress) as corpus:
+        opening = dry_corpus if args.dry_run or args.plan else partial(open_corpus, create=True)
+        with opening(args, dense=dense, on_event=progress) as corpus:
             if args.watch:
                 return _watch(corpus, args)
             result = _synced(corpus, args)
