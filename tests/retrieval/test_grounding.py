@@ -247,6 +247,21 @@ def test_extracts_need_no_model_and_are_verified() -> None:
     assert len(made().extract("harp return strings cards", sentences=1).citations) == 1
 
 
+def test_extracts_are_rows_of_tables_no_questions_and_nothing_beside_the_point() -> None:
+    table = "Model | Wood | Price\nHeron 40 | Maple | 14900\nHeron 47 | Maple | 24600\nHeron 47 | Walnut | 25900"
+    hits = [
+        make_hit("prices.xlsx", table, score=3.0),
+        make_hit("faq.md", "What is the price of a Heron 47 in maple? Ask the workshop for an offer.", score=2.0),
+        make_hit("care.md", "Maple is oiled once a year.", score=1.0),
+    ]
+    answer = grounding(retriever=make_source("docs", hits)).extract("price of a Heron 47 in maple", sentences=5)
+    quotes = [line.rpartition(" [")[0].strip("“”") for line in answer.text.splitlines()]
+    assert "Heron 47 | Maple | 24600" in quotes
+    assert all("\n" not in quote and not quote.endswith("?") for quote in quotes)
+    assert "Maple is oiled once a year." not in quotes
+    assert all(item.verdict == "exact" for item in answer.citations)
+
+
 def test_answers_carry_no_links_images_or_tags() -> None:
     hit = make_hit(
         "evil.md",

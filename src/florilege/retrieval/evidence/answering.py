@@ -17,6 +17,7 @@ from florilege.retrieval.evidence.session import CITING, Session
 from florilege.retrieval.passages.relevance import Relevance
 from florilege.text.fences import Fence
 
+_QUESTION_MARKS = ("?", "？", "؟")
 _SCHEMA = object_schema(
     {
         "answer": {"type": "string"},
@@ -78,18 +79,25 @@ def answer(session: Session, model: CheckedModel, deadline: Deadline, instructio
 
 
 def extract(session: Session, most: int) -> GroundedAnswer:
-    """The ``most`` sentences of the evidence that share most with the question, each verified, as the answer."""
+    """The ``most`` sentences of the evidence that share most with the question, each verified, as the answer.
+
+    Fewer when the others say less than half of what the best one says. Questions answer nothing and are left out.
+    """
     texts = [hit.text_for("context") for hit in session.hits]
     relevance = Relevance(session.question, texts)
     found = []
     for number, text in enumerate(texts, 1):
         for item in relevance.candidates(text):
             quote = text[item.start : item.end]
-            if item.weight > 0 and len(" ".join(quote.split())) >= session.policy.min_quote_chars:
+            long_enough = len(" ".join(quote.split())) >= session.policy.min_quote_chars
+            if item.weight > 0 and long_enough and not quote.endswith(_QUESTION_MARKS):
                 found.append((-item.weight / (number + 9), number, item.start, quote))
+    found.sort()
     chosen: list[tuple[int, int, str]] = []
     seen: set[str] = set()
-    for _, number, start, quote in sorted(found):
+    for negative, number, start, quote in found:
+        if negative > found[0][0] / 2:
+            break
         folded = " ".join(quote.split()).casefold()
         if folded not in seen and len(chosen) < most:
             seen.add(folded)

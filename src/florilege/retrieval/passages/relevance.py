@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from bisect import bisect_left, bisect_right
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -17,6 +17,7 @@ Stretch = tuple[int, int]
 """``text[start:end]``."""
 
 _READ, _LONGEST = 256, 1 << 14  # texts remembered, and the characters of the longest of them
+_CELL = " | "  # between the cells of a row, as readers write it
 _NEIGHBOUR = 0.3  # share of a neighbouring sentence's weight, so that an answer keeps what leads to it
 
 
@@ -41,7 +42,7 @@ class Reading:
         self.terms: list[frozenset[str]] = []
         self._costs: dict[str, list[int]] = {}
         analyze = analyzer().analyze
-        for start, end in sentence_spans(text):
+        for start, end in _units(text):
             piece = text[start:end]
             bare = piece.strip()
             if bare:
@@ -58,6 +59,17 @@ class Reading:
             if counter.name:
                 self._costs[counter.name] = found
         return found
+
+
+def _units(text: str) -> Iterator[Stretch]:
+    """Sentences; of a table, which has none, its rows."""
+    for start, end in sentence_spans(text):
+        if _CELL not in text[start:end]:
+            yield start, end
+            continue
+        for line in text[start:end].splitlines(keepends=True):
+            yield start, start + len(line)
+            start += len(line)
 
 
 _remembered = lru_cache(maxsize=_READ)(Reading)
