@@ -333,3 +333,14 @@ def test_a_dry_run_leaves_nothing_behind_and_its_plan_can_be_carried_out(
     assert (code, out.splitlines()[0]) == (0, "3 added")
     code, out, _ = run(capsys, "sync", "docs", "--lexical", "--dry-run")
     assert (code, out.splitlines()[0]) == (0, "would be: 3 unchanged")
+
+
+def test_a_source_that_is_not_there_has_a_near_name(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run(capsys, "sync", "docs", "--lexical")
+    for verb, asked in (("show", "refunds.md"), ("delete", "docs/refund.md"), ("history", "refunds.md")):
+        code, _, err = run(capsys, "sources", verb, asked)
+        assert (code, err.strip().endswith("; near it: docs/refunds.md")) == (1, True)
+    code, _, err = run(capsys, "sources", "show", "entirely-different")
+    assert (code, "near" in err) == (1, False)
+    code, _, err = run(capsys, "sources", "rollback", "docs/refunds.md", "9")
+    assert (code, "near" in err) == (1, False)

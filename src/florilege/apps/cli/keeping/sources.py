@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING, Any
+import difflib
+from typing import TYPE_CHECKING, Any, Literal
+
+from florilege.model.errors import NotFound
 
 if TYPE_CHECKING:
     from florilege.corpus import Corpus
@@ -38,8 +41,31 @@ def run(args: argparse.Namespace) -> int:
     from florilege.apps.cli.project import open_corpus
 
     with open_corpus(args, dense="default" if args.verb is _rollback else None) as corpus:
-        code: int = args.verb(corpus, args)
+        try:
+            code: int = args.verb(corpus, args)
+        except NotFound as error:
+            if error.source_id is None or (near := _near(corpus, args.source_id)) is None:
+                raise
+            raise NotFound(f"{error.message}; near it: {near}", code=error.code, source_id=error.source_id) from None
         return code
+
+
+def _near(corpus: Corpus, source_id: str) -> str | None:
+    """A source whose id ends with what was asked for, else one spelled almost so; None when it is there itself."""
+    known = [row.source_id for row in _rows(corpus, None)]
+    ending = [name for name in known if name.endswith(f"/{source_id}")]
+    found = ending or difflib.get_close_matches(source_id, known, n=1, cutoff=0.6)
+    return found[0] if found and source_id not in known else None
+
+
+def _rows(corpus: Corpus, status: Literal["indexed", "failed", "deleted"] | None) -> list[SourceRecord]:
+    rows: list[SourceRecord] = []
+    cursor = None
+    while True:
+        some, cursor = corpus.list_sources(status=status, limit=500, cursor=cursor)
+        rows += some
+        if cursor is None:
+            return rows
 
 
 def _verb(verbs: Any, name: str, verb: Any, text: str, *positional: str) -> argparse.ArgumentParser:
@@ -58,13 +84,7 @@ def _chunks(number: int) -> str:
 def _list(corpus: Corpus, args: argparse.Namespace) -> int:
     from florilege.apps.cli.view import DIM, GREEN, RED, coloured, jsonable, paint, print_json
 
-    rows: list[SourceRecord] = []
-    cursor = None
-    while True:
-        some, cursor = corpus.list_sources(status=args.status, limit=500, cursor=cursor)
-        rows += some
-        if cursor is None:
-            break
+    rows = _rows(corpus, args.status)
     if args.json:
         print_json([jsonable(row) for row in rows])
         return 0
