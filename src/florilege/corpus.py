@@ -27,6 +27,7 @@ from florilege.indexing.publication import EmbedWhen
 from florilege.indexing.stages import CacheMode
 from florilege.indexing.sync import Cancel, SyncOptions, SyncPlan, SyncRun
 from florilege.indexing.sync.lease import Lease
+from florilege.indexing.sync.stale import own_sources
 from florilege.interfaces.embedding import Embedder, SparseEmbedder
 from florilege.interfaces.stores import DataStore
 from florilege.model.chunk import Chunk
@@ -366,13 +367,7 @@ class Corpus:
 
     def clear_sources(self) -> int:
         """Delete every source of this corpus, leaving ``deleted`` rows; the number of chunks that were active."""
-        rows: list[SourceRecord] = []
-        cursor = None
-        while True:
-            some, cursor = self.list_sources(limit=1000, cursor=cursor)
-            rows += some
-            if cursor is None:
-                return self._delete(rows)
+        return self._delete(own_sources(self.data, self.namespace, self.id))
 
     def stats(self) -> dict[str, Any]:
         """Sizes and counts of the namespace and its store."""

@@ -344,3 +344,18 @@ def test_a_source_that_is_not_there_has_a_near_name(project: Path, capsys: pytes
     assert (code, "near" in err) == (1, False)
     code, _, err = run(capsys, "sources", "rollback", "docs/refunds.md", "9")
     assert (code, "near" in err) == (1, False)
+
+
+def test_verbs_on_a_source_print_json_too(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run(capsys, "sync", "docs", "--lexical")
+    (project / "docs/refunds.md").write_text("Refunds take nine days.\n", encoding="utf-8")
+    run(capsys, "sync", "docs", "--lexical")
+    asked = {
+        ("pin", "1"): {"generation": 1, "pinned": True},
+        ("rollback", "1"): {"generation": 3, "equal_to": 1},
+        ("hold",): {"held": True},
+        ("delete",): {"chunks": 3},  # those of generation 1, which is back
+    }
+    for (verb, *rest), told in asked.items():
+        code, out, _ = run(capsys, "sources", verb, "docs/refunds.md", *rest, "--json")
+        assert (code, json.loads(out)) == (0, {"source_id": "docs/refunds.md", **told})

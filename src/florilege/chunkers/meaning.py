@@ -13,8 +13,9 @@ from typing import Any, Literal, get_args
 from florilege.chunkers.base import Fingerprinted, check_whole, content_room
 from florilege.chunkers.parts.passages import ContextLine, Passages, Slice, ladder
 from florilege.chunkers.parts.sections import Run, joined, runs, within
-from florilege.chunkers.segments import Boundary, Segment, fitted, grouped, segments, settled, similarities
+from florilege.chunkers.segments import Boundary, Segment, fitted, grouped, segments, similarities
 from florilege.chunkers.structure import StructuredChunker, numbered
+from florilege.concurrency import resolve
 from florilege.interfaces.embedding import Embedder
 from florilege.model import hashing
 from florilege.model.chunk import Chunk, Chunking
@@ -169,7 +170,7 @@ class SemanticChunker(Fingerprinted):
         given = SegmentInput(document, tuple([piece for own in pieces for piece in own]))
         context = SegmentContext(self.min_chars, self.max_chars, self.dense)
         arguments = (given, context) if _takes_two(self.segment) else (given,)
-        answer = settled(self.segment(*arguments))
+        answer = resolve(self.segment(*arguments))
         try:
             boundaries = sorted([_boundary(item) for item in answer or ()], key=lambda item: item.start)
         except TypeError as error:

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
-import inspect
-import threading
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar
 
 from florilege.chunkers.parts.passages import Slice, ladder
 from florilege.chunkers.parts.sections import Run
@@ -120,27 +117,3 @@ def grouped(
         passages.append(((found[first].start, segment.end), reason))
         reason, first = ending, index + 1
     return passages
-
-
-def settled(value: Any) -> Any:
-    """``value``, waited for when it is awaitable: on a loop of its own, so it works inside a running one too."""
-    if not inspect.isawaitable(value):
-        return value
-    outcome: list[Any] = []
-    failure: list[BaseException] = []
-
-    async def waiting() -> Any:
-        return await value
-
-    def run(coroutine: Coroutine[Any, Any, Any]) -> None:
-        try:
-            outcome.append(asyncio.run(coroutine))
-        except BaseException as error:  # noqa: BLE001 - raised again in the caller's thread
-            failure.append(error)
-
-    thread = threading.Thread(target=run, args=(waiting(),))
-    thread.start()
-    thread.join()
-    if failure:
-        raise failure[0]
-    return outcome[0]

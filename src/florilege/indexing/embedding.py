@@ -13,7 +13,8 @@ from typing import Any
 from florilege.concurrency import concurrently
 from florilege.embed import check_sparse, check_vectors, vector_key
 from florilege.interfaces.embedding import Embedder, EmbeddingSpace, SparseEmbedder
-from florilege.interfaces.stores import ChunkVectors, DataStore, Fence, PendingVector, VectorLeg, batches
+from florilege.interfaces.paging import batches
+from florilege.interfaces.stores import ChunkVectors, DataStore, Fence, PendingVector, VectorLeg
 from florilege.model.chunk import Chunk
 from florilege.model.errors import EmbeddingError, FlorilegeError
 from florilege.model.ledger import Usage

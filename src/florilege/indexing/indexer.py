@@ -18,7 +18,8 @@ from florilege.indexing.prepare import checked_chunks, minted
 from florilege.indexing.publication import Done, Job, Publication
 from florilege.indexing.stages import CacheMode, StageCache
 from florilege.interfaces.embedding import Embedder, SparseEmbedder
-from florilege.interfaces.stores import DataStore, batches
+from florilege.interfaces.paging import batches, source_pages
+from florilege.interfaces.stores import DataStore
 from florilege.model.chunk import Chunk, Chunking
 from florilege.model.document import Document, Loaded
 from florilege.model.errors import ChunkingError, ConfigError, Conflict, FlorilegeError
@@ -208,12 +209,8 @@ class Indexer:
 
     def clear(self) -> int:
         """Delete every source of the namespace; returns the number of chunks that were active. Caches stay."""
-        ids, cursor = [], None
-        while True:
-            rows, cursor = self.data.list_sources(self.namespace, limit=1000, cursor=cursor)
-            ids += [row.source_id for row in rows]
-            if cursor is None:
-                return self._delete("clear", ids)
+        rows = chain.from_iterable(source_pages(self.data, self.namespace))
+        return self._delete("clear", [row.source_id for row in rows])
 
     def _ready_made(self, source_id: str, chunks: list[Chunk]) -> Prepared:
         document = Document(source_id=source_id, content="", namespace=self.namespace)

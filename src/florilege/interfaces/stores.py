@@ -11,7 +11,7 @@ sequence inside its own transaction; a :class:`Snapshot` pins a number and sees 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -444,15 +444,3 @@ class VectorStore(Protocol):
     ) -> AbstractContextManager[Snapshot]:
         """See :meth:`DataStore.snapshot`."""
         ...
-
-
-def batches(items: Iterable[Any], size: int) -> Iterator[list[Any]]:
-    """``items`` in lists of at most ``size``, in order."""
-    batch: list[Any] = []
-    for item in items:
-        batch.append(item)
-        if len(batch) >= size:
-            yield batch
-            batch = []
-    if batch:
-        yield batch

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Literal, NamedTuple, cast
 
 from florilege.interfaces.embedding import EmbeddingSpace
+from florilege.interfaces.paging import source_pages
 from florilege.interfaces.stores import ChunkVectors, DataStore, Snapshot, SourceWrite, VectorLeg
 from florilege.model.chunk import Chunk
 from florilege.model.document import Document
@@ -75,7 +76,7 @@ def _copy(source: DataStore, target: DataStore, namespace: str, on_page: Callabl
             target.bind_space(namespace, spaces[leg], leg=leg)
     copied = Copied(namespace, 0, 0, 0, 0)
     with source.snapshot(namespace) as snapshot:
-        for page in _pages(source, namespace):
+        for page in source_pages(source, namespace, limit=PAGE_SOURCES):
             known = target.get_sources(namespace, [record.source_id for record in page])
             new = [record for record in page if not _same(record, known.get(record.source_id))]
             writes = [
@@ -100,16 +101,6 @@ def _copy(source: DataStore, target: DataStore, namespace: str, on_page: Callabl
     for run in reversed(source.runs(namespace, limit=_RUNS)):
         target.end_run(run)
     return copied
-
-
-def _pages(store: DataStore, namespace: str) -> Iterator[list[SourceRecord]]:
-    cursor = None
-    while True:
-        page, cursor = store.list_sources(namespace, limit=PAGE_SOURCES, cursor=cursor)
-        if page:
-            yield page
-        if cursor is None:
-            return
 
 
 def _same(record: SourceRecord, known: SourceRecord | None) -> bool:

@@ -54,7 +54,7 @@ def verify(indexer: Indexer, corpus_id: str) -> Verification:
                 problems.append(f"source {row.source_id!r} has {found} chunks, its ledger row says {row.chunk_count}")
     pending = sum(store.count_pending(namespace, embedder.space) for embedder in indexer.embedders)
     if pending:
-        notes.append(f"{pending} vectors are waited for; the next sync makes them")
+        notes.append(f"{pending} vectors are waited for; the next sync, or `florilege embed`, makes them")
     return Verification(problems=tuple(problems), notes=tuple(notes))
 
 

@@ -11,7 +11,8 @@ from florilege.indexing.ledger import EMBEDDERS
 from florilege.indexing.sync.lease import Lease
 from florilege.indexing.sync.stale import own_sources
 from florilege.interfaces.embedding import Embedder, EmbeddingSpace, SparseEmbedder
-from florilege.interfaces.stores import Fence, SearchRequest, batches
+from florilege.interfaces.paging import batches
+from florilege.interfaces.stores import Fence, SearchRequest
 from florilege.model.errors import ConfigError, Conflict, EmbeddingError
 from florilege.model.events import Event, Subscriber, emit
 from florilege.model.ledger import Usage

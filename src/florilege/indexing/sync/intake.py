@@ -11,8 +11,9 @@ from typing import cast
 
 from florilege.concurrency import pulled
 from florilege.indexing.prepare import storable_id
+from florilege.interfaces.paging import batches
 from florilege.interfaces.sources import Conditional, Container, Listing, Source
-from florilege.interfaces.stores import DataStore, batches
+from florilege.interfaces.stores import DataStore
 from florilege.model.document import Document, Failed, Loaded
 from florilege.model.errors import ConfigError
 from florilege.model.ledger import SourceRecord

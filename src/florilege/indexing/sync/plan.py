@@ -13,7 +13,8 @@ from florilege.codec import decode, encode
 from florilege.discovery import snapshot
 from florilege.indexing.embedding import Embedding
 from florilege.indexing.sync.options import SyncOptions
-from florilege.interfaces.stores import DataStore, batches
+from florilege.interfaces.paging import batches
+from florilege.interfaces.stores import DataStore
 from florilege.model.chunk import Chunk
 from florilege.model.errors import ConfigError, Conflict, Corrupt
 from florilege.model.ledger import Action, Usage, Version

@@ -17,7 +17,8 @@ from florilege.indexing.sync.plan import Estimate, PlannedSource, SyncPlan
 from florilege.indexing.sync.reconcile import Reconciler
 from florilege.indexing.sync.stale import gone, own_sources, refusal
 from florilege.indexing.sync.tally import Tally
-from florilege.interfaces.stores import Fence, RunRecord, batches
+from florilege.interfaces.paging import batches
+from florilege.interfaces.stores import Fence, RunRecord
 from florilege.model.errors import Corrupt, IndexingError
 from florilege.model.events import Event, Subscriber, emit
 from florilege.model.ledger import SourceRecord, SyncResult, Usage

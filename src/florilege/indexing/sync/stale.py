@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
+from itertools import chain
 
 from florilege.indexing.sync.options import SyncOptions
+from florilege.interfaces.paging import source_pages
 from florilege.interfaces.sources import Listing
 from florilege.interfaces.stores import DataStore
 from florilege.model.errors import IndexingError
@@ -16,15 +18,8 @@ BRAKE_FLOOR = 20
 
 def own_sources(store: DataStore, namespace: str, corpus_id: str) -> list[SourceRecord]:
     """The sources that belong to this corpus and are not deleted."""
-    rows: list[SourceRecord] = []
-    cursor = None
-    while True:
-        some, cursor = store.list_sources(
-            namespace, corpus_id=corpus_id, status=("indexed", "failed"), limit=1000, cursor=cursor
-        )
-        rows += some
-        if cursor is None:
-            return rows
+    pages = source_pages(store, namespace, corpus_id=corpus_id, status=("indexed", "failed"))
+    return list(chain.from_iterable(pages))
 
 
 def gone(

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from florilege.ingest.markup.html import MAX_NESTING, HtmlReader, declared_charset, page_facts, read_tree
-from florilege.ingest.markup.html_tree import nesting
-from florilege.ingest.readers.decode import decode
+from florilege.ingest.markup.html import HtmlReader, page_facts, page_text, read_tree
 from florilege.interfaces.sources import ReadResult
 from florilege.model.document import IngestWarning
-from florilege.model.errors import ReadError
 
 
 class ArticleReader:
@@ -23,9 +20,7 @@ class ArticleReader:
         import trafilatura
         from selectolax.lexbor import LexborHTMLParser
 
-        found = decode(content, declared_charset(content))
-        if nesting(found.text) > MAX_NESTING:
-            raise ReadError(f"elements are nested more than {MAX_NESTING} deep", code="too_deep")
+        found = page_text(content)
         article = trafilatura.extract(
             found.text, output_format="html", include_formatting=True, include_tables=True, include_comments=False
         )

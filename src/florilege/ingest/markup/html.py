@@ -12,7 +12,7 @@ from typing import Any
 from florilege.ingest.markup.html_table import is_data_table, nested_tables, table_rows
 from florilege.ingest.markup.html_tree import BLOCKS, events, is_hidden, link_blocks, nesting
 from florilege.ingest.readers.assembly import Assembly, squeeze
-from florilege.ingest.readers.decode import decode
+from florilege.ingest.readers.decode import Decoded, decode
 from florilege.interfaces.sources import ReadResult
 from florilege.model.errors import ReadError
 
@@ -37,9 +37,7 @@ class HtmlReader:
         """Read ``content``; raises :class:`ReadError` (``too_deep``) beyond 2,000 nested elements."""
         from selectolax.lexbor import LexborHTMLParser
 
-        found = decode(content, declared_charset(content))
-        if nesting(found.text) > MAX_NESTING:
-            raise ReadError(f"elements are nested more than {MAX_NESTING} deep", code="too_deep")
+        found = page_text(content)
         page = LexborHTMLParser(found.text)
         title, metadata = page_facts(page)
         assembly = read_tree(page)
@@ -48,6 +46,14 @@ class HtmlReader:
             assembly.warn("empty", "the page shows no text")
         first = next((part.text for part in assembly.parts if part.level == 1), None)
         return assembly.result(title=title or first, metadata=metadata)
+
+
+def page_text(content: bytes) -> Decoded:
+    """A page decoded; raises :class:`ReadError` (``too_deep``) beyond 2,000 nested elements."""
+    found = decode(content, declared_charset(content))
+    if nesting(found.text) > MAX_NESTING:
+        raise ReadError(f"elements are nested more than {MAX_NESTING} deep", code="too_deep")
+    return found
 
 
 def declared_charset(content: bytes) -> str | None:

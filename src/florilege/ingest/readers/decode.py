@@ -96,7 +96,7 @@ def _wide(data: bytes) -> str | None:
         if many > 4 * few + 1 and _plausible(sample, encoding):
             return encoding
     strays = sample.count(0) + len(_CONTROLS.findall(sample.decode("latin-1")))
-    return "utf-8" if strays <= max(1, 0.02 * len(sample)) and _is_utf8(data) else None
+    return "utf-8" if strays <= max(1, 0.02 * len(sample)) and is_utf8(data) else None
 
 
 def _plausible(sample: bytes, encoding: str) -> bool:
@@ -104,7 +104,8 @@ def _plausible(sample: bytes, encoding: str) -> bool:
     return len(_CONTROLS.findall(text)) + text.count("\ufffd") <= 0.02 * len(text)
 
 
-def _is_utf8(data: bytes) -> bool:
+def is_utf8(data: bytes) -> bool:
+    """Whether ``data`` is UTF-8 throughout."""
     try:
         data.decode("utf-8")
     except UnicodeDecodeError:

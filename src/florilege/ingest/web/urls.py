@@ -7,6 +7,7 @@ from collections.abc import Callable
 from urllib.parse import unquote, urlsplit
 
 from florilege.ingest.containers.region import Region
+from florilege.ingest.readers.decode import is_utf8
 from florilege.ingest.reading import Reading, builtin_reader, failed
 from florilege.ingest.remote.source import RemoteSource
 from florilege.ingest.sniff import by_name, sniff_bytes
@@ -108,16 +109,8 @@ def as_utf8(found: Fetched) -> bytes:
         return data
     try:
         name = codecs.lookup(charset).name.replace("-", "_")
-        if not name.startswith(_SHIFTING) and _is_utf8(data):
+        if not name.startswith(_SHIFTING) and is_utf8(data):
             return data
         return data.decode(charset).encode("utf-8")
     except (UnicodeError, LookupError):
         return data
-
-
-def _is_utf8(data: bytes) -> bool:
-    try:
-        data.decode("utf-8")
-    except UnicodeDecodeError:
-        return False
-    return True

@@ -156,25 +156,35 @@ def _diff(corpus: Corpus, args: argparse.Namespace) -> int:
 
 def _rollback(corpus: Corpus, args: argparse.Namespace) -> int:
     number = corpus.rollback(args.source_id, args.generation)
-    print(f"{args.source_id} is at generation {number}, equal to {args.generation}; the content it replaces is held")
-    return 0
+    said = f"{args.source_id} is at generation {number}, equal to {args.generation}; the content it replaces is held"
+    return _done(args, said, generation=number, equal_to=args.generation)
 
 
 def _pin(corpus: Corpus, args: argparse.Namespace) -> int:
     corpus.pin(args.source_id, args.generation, pinned=not args.release)
-    print(f"generation {args.generation} of {args.source_id} is {'released' if args.release else 'pinned'}")
-    return 0
+    said = f"generation {args.generation} of {args.source_id} is {'released' if args.release else 'pinned'}"
+    return _done(args, said, generation=args.generation, pinned=not args.release)
 
 
 def _hold(corpus: Corpus, args: argparse.Namespace) -> int:
     corpus.hold(args.source_id, held=not args.release)
-    print(f"{args.source_id} is {'released' if args.release else 'held'}")
-    return 0
+    said = f"{args.source_id} is {'released' if args.release else 'held'}"
+    return _done(args, said, held=not args.release)
 
 
 def _delete(corpus: Corpus, args: argparse.Namespace) -> int:
     from florilege.apps.cli.view import counted
 
     corpus.get_source(args.source_id)
-    print(f"{counted(corpus.delete_source(args.source_id), 'chunk')} deleted")
+    chunks = corpus.delete_source(args.source_id)
+    return _done(args, f"{counted(chunks, 'chunk')} deleted", chunks=chunks)
+
+
+def _done(args: argparse.Namespace, said: str, **facts: Any) -> int:
+    from florilege.apps.cli.view import print_json
+
+    if args.json:
+        print_json({"source_id": args.source_id, **facts})
+    else:
+        print(said)
     return 0
